@@ -1,0 +1,1 @@
+"""rami_client."""
