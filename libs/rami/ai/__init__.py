@@ -1,0 +1,1 @@
+"""rami.ai: generated from protos/ (grpcio-tools 1.85.1)."""

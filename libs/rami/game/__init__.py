@@ -1,0 +1,1 @@
+"""rami.game: generated from protos/ (grpcio-tools 1.85.1)."""

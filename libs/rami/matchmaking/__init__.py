@@ -1,0 +1,1 @@
+"""rami.matchmaking: generated from protos/ (grpcio-tools 1.85.1)."""

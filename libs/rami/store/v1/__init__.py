@@ -1,0 +1,1 @@
+"""rami.store.v1: generated from protos/ (grpcio-tools 1.85.1)."""
