@@ -1,0 +1,168 @@
+"""Sets and runs: which masks are melds, which melds a hand holds, and what can be laid off on one.
+
+Source: the rule sheet, section "Melds". All 329 melds are known at import: 264 runs (three or more
+consecutive cards of a suit; an ace stands only above the king) and 65 sets (three or four cards of one rank).
+Searches go through tables by *suit pattern* (the 13 bits of one suit) and by the cards of one rank.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from itertools import chain
+from typing import Final, NamedTuple
+
+from rami_engine.cards import RANK_COUNT, SUIT_PATTERN, SUITS, Mask
+
+MIN_MELD: Final = 3
+
+
+class MeldKind(IntEnum):
+    """The two kinds of meld."""
+
+    SET = 1
+    RUN = 2
+
+
+class Extensions(NamedTuple):
+    """What a meld can still take: of each tuple one entry may be added, the first of both being no card."""
+
+    below: tuple[Mask, ...]
+    """Cards below a run: none, the next lower one, the next two, ..."""
+    above: tuple[Mask, ...]
+    """Cards above a run: none, the next higher one, ...; for a set of three: none, or the missing card."""
+
+
+def run_starts(pattern: int) -> int:
+    """Ranks of a suit pattern that begin three consecutive ranks of it."""
+    return pattern & pattern >> 1 & pattern >> 2
+
+
+def run_cover(pattern: int) -> int:
+    """The part of a suit pattern that lies in runs."""
+    starts = run_starts(pattern)
+    return starts | starts << 1 | starts << 2
+
+
+ONE_RANK: Final[Mask] = sum(1 << suit * RANK_COUNT for suit in range(len(SUITS)))
+"""The four twos. Multiplied by 1 << rank: the four cards of that rank."""
+
+
+def _span(low: int, high: int) -> int:
+    """The ranks low..high of a suit pattern."""
+    return (1 << high + 1) - (1 << low)
+
+
+def _all_runs() -> dict[Mask, Extensions]:
+    """Every run, by suit, top card and length, which is also by ascending mask."""
+    runs = {}
+    for suit in range(len(SUITS)):
+        first = suit * RANK_COUNT
+        for high in range(MIN_MELD - 1, RANK_COUNT):
+            for low in range(high - MIN_MELD + 1, -1, -1):
+                below = tuple(_span(start, low - 1) << first for start in range(low, -1, -1))
+                above = tuple(_span(high + 1, end) << first for end in range(high, RANK_COUNT))
+                runs[_span(low, high) << first] = Extensions(below, above)
+    return runs
+
+
+def _all_sets() -> dict[Mask, Extensions]:
+    """Every set; the keys of one rank ascend."""
+    sets = {}
+    for rank in range(RANK_COUNT):
+        whole = ONE_RANK << rank
+        for suit in range(len(SUITS) - 1, -1, -1):
+            missing = 1 << suit * RANK_COUNT + rank
+            sets[whole ^ missing] = Extensions((0,), (0, missing))
+        sets[whole] = Extensions((0,), (0,))
+    return sets
+
+
+_RUNS: Final = _all_runs()
+_SETS: Final = _all_sets()
+EXTENSIONS: Final[dict[Mask, Extensions]] = _RUNS | _SETS
+"""What each meld can take; its keys are all melds."""
+
+NEIGHBOURS: Final[dict[Mask, Mask]] = {
+    meld: sum(side[1] for side in extensions if len(side) > 1) for meld, extensions in EXTENSIONS.items()
+}
+"""The cards of which one at least is in every lay-off on a meld."""
+
+MELD_KINDS: Final[dict[Mask, MeldKind]] = {
+    **dict.fromkeys(_RUNS, MeldKind.RUN),
+    **dict.fromkeys(_SETS, MeldKind.SET),
+}
+"""The kind of each meld; its keys are all melds."""
+
+SETS_WITHIN: Final[dict[Mask, tuple[Mask, ...]]] = {
+    cards: tuple(meld for meld in _SETS if meld & cards == meld) for cards in _SETS
+}
+"""The sets within three or four cards of one rank, ascending."""
+
+
+def _runs_by_pattern(suit: int) -> tuple[tuple[Mask, ...], ...]:
+    first = suit * RANK_COUNT
+    runs = [run for run in _RUNS if run >> first & SUIT_PATTERN]
+    covers = [run_cover(pattern) for pattern in range(SUIT_PATTERN + 1)]
+    within = {cover: tuple(run for run in runs if run & cover << first == run) for cover in set(covers)}
+    return tuple(within[cover] for cover in covers)
+
+
+RUNS_BY_PATTERN: Final = tuple(_runs_by_pattern(suit) for suit in range(len(SUITS)))
+"""The runs within a suit pattern, ascending, by suit and pattern."""
+
+_CLUB_RUNS, _DIAMOND_RUNS, _HEART_RUNS, _SPADE_RUNS = RUNS_BY_PATTERN
+
+
+def is_meld(mask: Mask) -> bool:
+    """Whether these cards, all together, are one valid meld."""
+    return mask in MELD_KINDS
+
+
+def meld_kind(mask: Mask) -> MeldKind | None:
+    """The kind of meld these cards are, or None when they are none."""
+    return MELD_KINDS.get(mask)
+
+
+def sets_by_rank(hand: Mask) -> list[tuple[Mask, ...]]:
+    """The sets within a hand: for each rank that has any, by ascending rank, its sets ascending."""
+    clubs = hand & SUIT_PATTERN
+    diamonds = hand >> 13 & SUIT_PATTERN
+    hearts = hand >> 26 & SUIT_PATTERN
+    spades = hand >> 39
+    ranks = clubs & diamonds & (hearts | spades) | hearts & spades & (clubs | diamonds)
+    sets = []
+    while ranks:
+        lowest = ranks & -ranks
+        sets.append(SETS_WITHIN[hand & ONE_RANK * lowest])
+        ranks ^= lowest
+    return sets
+
+
+def melds_in(hand: Mask) -> tuple[Mask, ...]:
+    """Every meld within a hand, ascending by mask: all lengths of runs, all sets of three and of four."""
+    runs = (
+        _CLUB_RUNS[hand & SUIT_PATTERN]
+        + _DIAMOND_RUNS[hand >> 13 & SUIT_PATTERN]
+        + _HEART_RUNS[hand >> 26 & SUIT_PATTERN]
+        + _SPADE_RUNS[hand >> 39]
+    )
+    sets = sets_by_rank(hand)
+    return tuple(sorted(chain(runs, *sets))) if sets else runs
+
+
+def lay_offs_on(meld: Mask, hand: Mask) -> tuple[Mask, ...]:
+    """Every non-empty part of a hand that can be added to a meld, ascending by mask.
+
+    Trusts its caller that `meld` is a meld and shares no card with the hand.
+    """
+    if not hand & NEIGHBOURS[meld]:
+        return ()
+    below, above = EXTENSIONS[meld]
+    fits_below = [cards for cards in below if cards & hand == cards]
+    fits_above = [cards for cards in above if cards & hand == cards]
+    # Cards above a run outweigh all cards below it, so this order ascends; its first entry adds nothing.
+    return tuple([high | low for high in fits_above for low in fits_below][1:])
+
+
+DECK_MELDS: Final[tuple[Mask, ...]] = tuple(sorted(MELD_KINDS))
+"""All 329 melds, ascending by mask."""
