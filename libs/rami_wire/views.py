@@ -1,0 +1,136 @@
+"""Seat views on the wire: the one message that people and bots get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rami.game.v1 import view_pb2
+from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView
+from rami_wire.cards import WIRE_CARDS, to_card, to_cards, to_mask
+from rami_wire.rules import (
+    guards_from_proto,
+    guards_to_proto,
+    options_from_proto,
+    options_to_proto,
+    phase_from_proto,
+    phase_to_proto,
+    result_from_proto,
+    result_to_proto,
+)
+
+if TYPE_CHECKING:
+    from rami_engine import Card
+
+
+def view_to_proto(view: SeatView) -> view_pb2.SeatView:
+    """The message of a view: everything its viewer may see and nothing else."""
+    message = view_pb2.SeatView(
+        rules_id=view.rules_id,
+        rules_version=view.rules_version,
+        players=view.players,
+        seat=view.viewer,
+        options=options_to_proto(view.options),
+        guards=guards_to_proto(view.guards),
+        scores=view.scores,
+        round_number=view.round_number,
+        phase=phase_to_proto(view.phase),
+        turn_seat=view.turn or 0,
+        turn_number=view.turn_number,
+        match_turns=view.match_turns,
+        hand=to_cards(view.hand),
+        hand_sizes=view.hand_sizes,
+        stock_size=view.stock_count,
+        discards=[WIRE_CARDS[card] for card in view.discards],
+        traces=[_trace_to_proto(trace) for trace in view.history],
+        winner_seat=view.winner,
+    )
+    for number, meld in enumerate(view.melds, 1):
+        message.melds.add(number=number, cards=to_cards(meld))
+    if view.last_result is not None:
+        message.last_round.CopyFrom(result_to_proto(view.last_result))
+    return message
+
+
+def view_from_proto(message: view_pb2.SeatView) -> SeatView:
+    """The engine's view.
+
+    Checks single fields, not that the view could come about in a match. Raises MalformedAction or
+    OptionsError, naming the field below `view`, for a number or card outside its range.
+    """
+    players = message.players
+    if not MIN_PLAYERS <= players <= MAX_PLAYERS:
+        raise OptionsError("view.players", f"must be within {MIN_PLAYERS}..{MAX_PLAYERS}")
+    if len(message.scores) != players or len(message.hand_sizes) != players:
+        raise OptionsError("view.players", "must be the number of scores and of hand sizes")
+    phase = phase_from_proto(message.phase)
+    dealt = message.round_number > 0
+    if not dealt and phase != Phase.NOT_STARTED:
+        raise OptionsError("view.round_number", "must be 1 or more in a match")
+    return SeatView(
+        rules_id=message.rules_id,
+        rules_version=message.rules_version,
+        players=players,
+        viewer=_seat(message.seat, players, "view.seat") if message.HasField("seat") else None,
+        options=options_from_proto(message.options, "view.options"),
+        guards=guards_from_proto(message.guards),
+        scores=tuple(message.scores),
+        phase=phase,
+        round_number=message.round_number,
+        turn=_seat(message.turn_seat, players, "view.turn_seat") if dealt else None,
+        turn_number=message.turn_number,
+        hand=to_mask(message.hand, "view.hand"),
+        hand_sizes=tuple(message.hand_sizes),
+        stock_count=message.stock_size,
+        discards=_discards(message),
+        melds=tuple(to_mask(meld.cards, "view.melds.cards") for meld in message.melds),
+        history=tuple(_trace_from_proto(trace, players) for trace in message.traces),
+        last_result=result_from_proto(message.last_round) if message.HasField("last_round") else None,
+        match_turns=message.match_turns,
+        winner=_seat(message.winner_seat, players, "view.winner_seat")
+        if message.HasField("winner_seat")
+        else None,
+    )
+
+
+def _discards(message: view_pb2.SeatView) -> tuple[Card, ...]:
+    to_mask(message.discards, "view.discards")  # no card lies there twice
+    return tuple(to_card(value, "view.discards") for value in message.discards)
+
+
+def _seat(value: int, players: int, field: str) -> int:
+    if value >= players:
+        raise MalformedAction(field, f"must be a seat, 0..{players - 1}")
+    return value
+
+
+def _trace_to_proto(trace: CardTrace) -> view_pb2.CardTrace:
+    return view_pb2.CardTrace(
+        card=WIRE_CARDS[trace.card],
+        discarded_by=trace.discarded_by,
+        discarded_turn=trace.discarded_turn,
+        taken_by=trace.taken_by,
+        taken_turn=trace.taken_turn,
+        laid_by=trace.laid_by,
+        laid_turn=trace.laid_turn,
+        passed_by_mask=trace.passed_by,
+        passed_turn=trace.passed_turn,
+    )
+
+
+def _trace_from_proto(message: view_pb2.CardTrace, players: int) -> CardTrace:
+    def seat(field: str) -> int | None:
+        if not message.HasField(field):  # type: ignore[arg-type]  # one of the optional fields, named below
+            return None
+        return _seat(getattr(message, field), players, f"view.traces.{field}")
+
+    return CardTrace(
+        card=to_card(message.card, "view.traces.card"),
+        discarded_by=seat("discarded_by"),
+        discarded_turn=message.discarded_turn,
+        taken_by=seat("taken_by"),
+        taken_turn=message.taken_turn,
+        laid_by=seat("laid_by"),
+        laid_turn=message.laid_turn,
+        passed_by=message.passed_by_mask,
+        passed_turn=message.passed_turn,
+    )
