@@ -1,10 +1,11 @@
 """The rules of Rami as a pure library: cards, melds, matches, views, the fair shuffle and replays.
 
-Source of the rules: CardVerse Rami, variant 1.1.0. Standard library only; no clock, no input or output, no
-randomness but the seed it is given.
+Source of the rules: CardVerse Rami, variant 1.1.0. Standard library only; no clock, no input or output, and
+no randomness but the seed it is given.
 """
 
 from rami_engine.actions import (
+    DISCARDS,
     DRAW_DISCARD,
     DRAW_STOCK,
     Action,
@@ -49,13 +50,20 @@ from rami_engine.errors import (
     ReplayError,
     ReplayPlace,
     RulesError,
+    SeatError,
     ShuffleError,
+)
+from rami_engine.fallback import (
+    dearest_card,
+    fallback_action,
+    isolated_cards,
 )
 from rami_engine.history import (
     CardTrace,
     RoundHistory,
 )
 from rami_engine.legal import (
+    DRAWS,
     legal_actions,
     legal_plays,
 )
@@ -130,6 +138,8 @@ __all__ = [
     "CHAIN_LENGTH",
     "DECK_MELDS",
     "DECK_SIZE",
+    "DISCARDS",
+    "DRAWS",
     "DRAW_DISCARD",
     "DRAW_STOCK",
     "FULL_DECK",
@@ -175,6 +185,7 @@ __all__ = [
     "RoundState",
     "RuleOptions",
     "RulesError",
+    "SeatError",
     "SeatView",
     "SeedChain",
     "ShuffleError",
@@ -187,13 +198,16 @@ __all__ = [
     "check",
     "commitment",
     "deadwood_points",
+    "dearest_card",
     "deck_for_round",
     "discard_action",
+    "fallback_action",
     "format_action",
     "format_card",
     "format_cards",
     "hand_size",
     "is_meld",
+    "isolated_cards",
     "lay_off_action",
     "lay_offs_on",
     "legal_actions",

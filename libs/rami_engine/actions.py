@@ -8,10 +8,11 @@ kind; whether it may be played is for the state of the match to say. The texts, 
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rami_engine.cards import DECK_SIZE, FULL_DECK, Card, Mask, cards_of, format_cards, mask_of, parse_cards
+from rami_engine.cards import DECK_SIZE, FULL_DECK, Card, Mask, cards_of, format_cards, mask_of, parse_card
 from rami_engine.errors import CardError, MalformedAction
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ DRAW_DISCARD: Final = Action(ActionKind.DRAW_DISCARD)
 DISCARDS: Final = tuple(Action(ActionKind.DISCARD, 1 << card) for card in range(DECK_SIZE))
 """The discard of each card, by card index."""
 
-_DISCARD_BY_MASK: Final = {action.cards: action for action in DISCARDS}
+_DRAWS_AND_DISCARDS: Final = frozenset({DRAW_STOCK, DRAW_DISCARD, *DISCARDS})
+"""All well-formed actions of these kinds."""
+_NUMBER: Final = re.compile("[0-9]{1,9}")
 _WORDS: Final = {
     ActionKind.DRAW_STOCK: "stock",
     ActionKind.DRAW_DISCARD: "discard-pile",
@@ -77,18 +80,18 @@ def discard_action(card: Card) -> Action:
 
 def require_well_formed(action: Action) -> None:
     """Raise MalformedAction unless the parts of an action, however it was made, fit its kind."""
+    if action in _DRAWS_AND_DISCARDS:
+        return
     kind, cards, meld = action
-    if kind == ActionKind.DISCARD:
-        if cards not in _DISCARD_BY_MASK:
-            raise MalformedAction("card", "a discard names exactly one card")
-    elif kind in (ActionKind.MELD, ActionKind.LAY_OFF):
-        if not 0 < cards <= FULL_DECK:
-            raise MalformedAction("cards", "at least one card of the deck must be named")
-    elif kind not in (ActionKind.DRAW_STOCK, ActionKind.DRAW_DISCARD):
+    if kind not in _WORDS:
         raise MalformedAction("action", "no action is set")
-    elif cards:
-        raise MalformedAction("cards", "a draw names no card")
-    if meld and kind != ActionKind.LAY_OFF:
+    if kind <= ActionKind.DRAW_DISCARD:
+        raise MalformedAction("cards", "a draw names neither cards nor a meld")
+    if kind == ActionKind.DISCARD:
+        raise MalformedAction("card", "a discard names exactly one card and no meld")
+    if not 0 < cards <= FULL_DECK:
+        raise MalformedAction("cards", "at least one card of the deck must be named")
+    if meld and kind == ActionKind.MELD:
         raise MalformedAction("meld", "only a lay-off names a meld")
 
 
@@ -104,24 +107,21 @@ def format_action(action: Action) -> str:
 
 def parse_action(text: str) -> Action:
     """The action of a text; its cards may stand in any order. Raises MalformedAction for any other text."""
-    word, _, rest = text.strip().partition(" ")
-    match word:
-        case "stock" if not rest:
+    match text.split():
+        case ["stock"]:
             return DRAW_STOCK
-        case "discard-pile" if not rest:
+        case ["discard-pile"]:
             return DRAW_DISCARD
-        case "meld":
-            return meld_action(_parsed_cards("cards", rest))
-        case "lay-off":
-            number, _, cards = rest.strip().partition(" ")
-            if not (number.isascii() and number.isdigit()):
-                raise MalformedAction("meld", "a lay-off names the number of a meld, then its cards")
+        case ["meld", *cards]:
+            return meld_action(_parsed_cards("cards", cards))
+        case ["lay-off", number, *cards] if _NUMBER.fullmatch(number):
             return lay_off_action(int(number), _parsed_cards("cards", cards))
-        case "discard":
-            named = _parsed_cards("card", rest)
-            if len(named) != 1:
-                raise MalformedAction("card", "a discard names exactly one card")
-            return discard_action(named[0])
+        case ["lay-off", *_]:
+            raise MalformedAction("meld", "a lay-off names the number of a meld, then its cards")
+        case ["discard", card]:
+            return discard_action(*_parsed_cards("card", [card]))
+        case ["discard", *_]:
+            raise MalformedAction("card", "a discard names exactly one card")
         case _:
             raise MalformedAction("action", f"no action is written {text!r}")
 
@@ -136,8 +136,8 @@ def _named_cards(cards: Iterable[Card]) -> Mask:
     return mask
 
 
-def _parsed_cards(field: str, text: str) -> tuple[Card, ...]:
+def _parsed_cards(field: str, words: Iterable[str]) -> tuple[Card, ...]:
     try:
-        return parse_cards(text)
+        return tuple([parse_card(word) for word in words])
     except CardError as error:
         raise MalformedAction(field, str(error)) from error

@@ -40,14 +40,15 @@ def pattern_points(ace_high: bool) -> tuple[int, ...]:
     """Points of each of the 8,192 suit patterns."""
     table = [0]
     for points in _POINTS[ace_high]:
-        table += [below + points for below in table]
+        table += [lower + points for lower in table]
     return tuple(table)
 
 
 def _pattern_cards(suit: int) -> tuple[tuple[Card, ...], ...]:
     table: list[tuple[Card, ...]] = [()]
     for rank in range(RANK_COUNT):
-        table += [(*below, suit * RANK_COUNT + rank) for below in table]
+        highest = (suit * RANK_COUNT + rank,)
+        table += [lower + highest for lower in table]
     return tuple(table)
 
 

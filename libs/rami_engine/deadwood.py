@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from rami_engine.cards import PATTERN_POINTS, RANK_COUNT, SUIT_PATTERN, SUITS, Mask, mask_points
-from rami_engine.melds import ONE_RANK, run_cover, sets_by_rank
+from rami_engine.melds import ONE_RANK, RUN_COVER, sets_by_rank
 
 
 class Split(NamedTuple):
@@ -27,7 +27,7 @@ class Split(NamedTuple):
 
 def _points_beside_runs(ace_high: bool) -> tuple[int, ...]:
     points = PATTERN_POINTS[ace_high]
-    return tuple([points[pattern & ~run_cover(pattern)] for pattern in range(SUIT_PATTERN + 1)])
+    return tuple([points[pattern ^ cover] for pattern, cover in enumerate(RUN_COVER)])
 
 
 _POINTS_BESIDE_RUNS: Final = (_points_beside_runs(ace_high=False), _points_beside_runs(ace_high=True))
@@ -49,7 +49,7 @@ def best_split(hand: Mask, ace_high: bool) -> Split:
         melds.append(meld)
         sets ^= meld
     for first in range(0, len(SUITS) * RANK_COUNT, RANK_COUNT):
-        cover = run_cover(rest >> first & SUIT_PATTERN)
+        cover = RUN_COVER[rest >> first & SUIT_PATTERN]
         while cover:
             # Adding its lowest bit carries through the lowest run, which is cleared by it.
             run = cover & ~(cover + (cover & -cover))

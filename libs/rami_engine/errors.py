@@ -6,6 +6,7 @@
         ├── OptionsError       a rule option, a guard or a player count outside its range
         ├── MalformedAction    an action that no state of a match could make sense of
         ├── IllegalAction      a well-formed action that the rules refuse now
+        ├── SeatError          a seat that the match does not have
         ├── DealError          a round that cannot be dealt: wrong moment, or no permutation of the deck
         ├── HistoryError       bytes that are no round history
         ├── ShuffleError       a root, seed, round number or entropy outside its range
@@ -66,6 +67,10 @@ class IllegalAction(RulesError):  # noqa: N818 - see MalformedAction
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.value)
         self.reason = reason
+
+
+class SeatError(RulesError):
+    """A seat that the match does not have."""
 
 
 class DealError(RulesError):

@@ -51,10 +51,12 @@ class RoundHistory:
 
     by_card: dict[Card, CardTrace] = field(default_factory=dict)
     """Only cards with a trace; in no order."""
+    _encodings: dict[Card, tuple[CardTrace, bytes]] = field(default_factory=dict, repr=False, compare=False)
+    """Encodings that `to_bytes` made earlier, each good for that trace alone. Copies share them."""
 
     def copy(self) -> RoundHistory:
         """An independent history with the same traces."""
-        return RoundHistory(self.by_card.copy())
+        return RoundHistory(self.by_card.copy(), self._encodings)
 
     def trace(self, card: Card) -> CardTrace:
         """What was seen of a card; a trace without events when nothing was."""
@@ -74,45 +76,37 @@ class RoundHistory:
 
     def record_taking(self, card: Card, seat: int, turn: int) -> None:
         """A seat took the top discard."""
-        _, discarded_by, discarded_turn, _, _, laid_by, laid_turn, passed_by, passed_turn = self.trace(card)
+        _, gone_by, gone_turn, _, _, laid_by, laid_turn, passed_by, passed_turn = self.trace(card)
         self.by_card[card] = CardTrace(
-            card, discarded_by, discarded_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn
+            card, gone_by, gone_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn
         )
 
     def record_pass(self, card: Card, seat: int, turn: int) -> None:
         """A seat drew from the stock while `card` was the top discard."""
-        _, discarded_by, discarded_turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, _ = self.trace(
-            card
-        )
-        passed_by |= 1 << seat
+        _, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, _ = self.trace(card)
+        seats = passed_by | 1 << seat
         self.by_card[card] = CardTrace(
-            card, discarded_by, discarded_turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, turn
+            card, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, seats, turn
         )
 
     def record_laying(self, cards: Mask, seat: int, turn: int) -> None:
         """A seat melded cards, or laid them off."""
         for card in cards_of(cards):
-            _, discarded_by, discarded_turn, taken_by, taken_turn, _, _, passed_by, passed_turn = self.trace(
-                card
-            )
+            _, gone_by, gone_turn, taken_by, taken_turn, _, _, passed_by, passed_turn = self.trace(card)
             self.by_card[card] = CardTrace(
-                card, discarded_by, discarded_turn, taken_by, taken_turn, seat, turn, passed_by, passed_turn
+                card, gone_by, gone_turn, taken_by, taken_turn, seat, turn, passed_by, passed_turn
             )
 
     def to_bytes(self) -> bytes:
         """The encoding described at the top of this file."""
-        encoded = bytearray()
+        parts = []
         for trace in self.traces():
-            seats = trace.passed_by
-            for place, seat in enumerate((trace.discarded_by, trace.taken_by, trace.laid_by)):
-                if seat is not None:
-                    seats |= seat + 1 << 4 + 3 * place
-            encoded.append(trace.card)
-            encoded += seats.to_bytes(2, "big")
-            for turn in (trace.discarded_turn, trace.taken_turn, trace.laid_turn, trace.passed_turn):
-                if turn:
-                    encoded += _base_128(turn)
-        return bytes(encoded)
+            known, encoding = self._encodings.get(trace.card, (None, b""))
+            if known is not trace:
+                encoding = _encoded_trace(trace)
+                self._encodings[trace.card] = (trace, encoding)
+            parts.append(encoding)
+        return b"".join(parts)
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> RoundHistory:
@@ -121,6 +115,18 @@ class RoundHistory:
         if history.to_bytes() != encoded:
             raise HistoryError("not the encoding of a round history")
         return history
+
+
+def _encoded_trace(trace: CardTrace) -> bytes:
+    seats = trace.passed_by
+    for place, seat in enumerate((trace.discarded_by, trace.taken_by, trace.laid_by)):
+        if seat is not None:
+            seats |= seat + 1 << 4 + 3 * place
+    encoded = bytearray((trace.card, seats >> 8, seats & 0xFF))
+    for turn in (trace.discarded_turn, trace.taken_turn, trace.laid_turn, trace.passed_turn):
+        if turn:
+            encoded += _base_128(turn)
+    return bytes(encoded)
 
 
 def _base_128(number: int) -> bytes:

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DRAWS: Final = (DRAW_STOCK, DRAW_DISCARD)
-"""The legal actions of the draw phase: then the discard pile holds a card always, and an empty stock may be
-asked.
-"""
+"""The legal actions of the draw phase: the discard pile holds a card then, and even an empty stock may be asked."""
+
+# Bound once: reading a member from its enum costs more than comparing it (Python 3.11).
+_DRAW: Final = Phase.DRAW
+_PLAY: Final = Phase.PLAY
+_LAY_OFF: Final = ActionKind.LAY_OFF
 
 _MELD_ACTIONS: Final = {meld: Action(ActionKind.MELD, meld) for meld in DECK_MELDS}
 
@@ -38,8 +41,8 @@ def _meld_actions_by_pattern(suit: int) -> list[tuple[Action, ...]]:
 def _discards_by_pattern(suit: int) -> list[tuple[Action, ...]]:
     table: list[tuple[Action, ...]] = [()]
     for rank in range(RANK_COUNT):
-        discard = DISCARDS[suit * RANK_COUNT + rank]
-        table += [(*lower, discard) for lower in table]
+        highest = (DISCARDS[suit * RANK_COUNT + rank],)
+        table += [lower + highest for lower in table]
     return table
 
 
@@ -52,9 +55,9 @@ def legal_actions(match: MatchState, seat: int) -> tuple[Action, ...]:
     current = match.round
     if current is None or seat != current.turn:
         return ()
-    if match.phase == Phase.PLAY:
+    if match.phase == _PLAY:
         return legal_plays(current.hands[seat], current.melds, match.options.discard_to_win)
-    return DRAWS if match.phase == Phase.DRAW else ()
+    return DRAWS if match.phase == _DRAW else ()
 
 
 def legal_plays(hand: Mask, melds: Sequence[Mask], discard_to_win: bool) -> tuple[Action, ...]:
@@ -67,7 +70,7 @@ def legal_plays(hand: Mask, melds: Sequence[Mask], discard_to_win: bool) -> tupl
     if sets := sets_by_rank(hand):
         lays = tuple(sorted([*lays, *[_MELD_ACTIONS[meld] for of_rank in sets for meld in of_rank]]))
     lay_offs = [
-        Action(ActionKind.LAY_OFF, added, number)
+        Action(_LAY_OFF, added, number)
         for number, meld in enumerate(melds, 1)
         if hand & NEIGHBOURS[meld]
         for added in lay_offs_on(meld, hand)

@@ -24,6 +24,10 @@ from rami_engine.state import (
     RoundState,
 )
 
+# Members of an enum, each bound once: reading one from its class costs more than comparing it (Python 3.11).
+_DRAW_STOCK, _DRAW_DISCARD, _MELD, _, _DISCARD = ActionKind
+_NOT_STARTED, _DRAW, _PLAY, _ROUND_OVER, _MATCH_OVER = Phase
+
 _WHOLE_DECK: Final = bytes(range(DECK_SIZE))
 
 
@@ -44,9 +48,7 @@ class Outcome(NamedTuple):
     action: Action
     seat: int
     drawn: Card | None
-    """The card that a draw brought to the hand, else None. After a draw from the stock only its seat may know
-    it.
-    """
+    """The card that a draw brought to the hand, else None. From the stock: for the eyes of this seat alone."""
     round_end: RoundResult | None
     match_end: MatchResult | None
 
@@ -66,7 +68,7 @@ def new_match(players: int, options: RuleOptions, guards: Guards) -> MatchState:
         guards=guards,
         scores=[0] * players,
         turns=0,
-        phase=Phase.NOT_STARTED,
+        phase=_NOT_STARTED,
         round=None,
         results=None,
         winner=None,
@@ -76,11 +78,10 @@ def new_match(players: int, options: RuleOptions, guards: Guards) -> MatchState:
 def start_round(match: MatchState, deck: bytes) -> RoundStarted:
     """Deal the next round from a deck of 52 card indexes, in order: hands, the card turned up, the stock.
 
-    Raises DealError while a round is in play, after the match, and for a deck that is no permutation of all
-    cards.
+    Raises DealError while a round is in play, after the match, and for a deck that lacks a card or repeats one.
     """
-    if match.phase not in (Phase.NOT_STARTED, Phase.ROUND_OVER):
-        raise DealError("a round is in play" if match.phase != Phase.MATCH_OVER else "the match is over")
+    if match.phase not in (_NOT_STARTED, _ROUND_OVER):
+        raise DealError("a round is in play" if match.phase != _MATCH_OVER else "the match is over")
     if bytes(sorted(deck)) != _WHOLE_DECK:
         raise DealError("the deck must hold each of the 52 cards once")
     players = match.players
@@ -98,7 +99,7 @@ def start_round(match: MatchState, deck: bytes) -> RoundStarted:
         turns=0,
         history=RoundHistory(),
     )
-    match.phase = Phase.DRAW
+    match.phase = _DRAW
     return RoundStarted(number, first, deck[dealt])
 
 
@@ -109,18 +110,19 @@ def check(match: MatchState, seat: int, action: Action) -> Reason | None:
     """
     require_well_formed(action)
     phase = match.phase
-    if phase == Phase.NOT_STARTED:
+    if phase == _NOT_STARTED:
         return Reason.MATCH_NOT_STARTED
-    if phase == Phase.MATCH_OVER:
+    if phase == _MATCH_OVER:
         return Reason.MATCH_OVER
-    if phase == Phase.ROUND_OVER:
+    if phase == _ROUND_OVER:
         return Reason.WRONG_PHASE
-    current = _round_of(match)
+    current = match.round
+    assert current is not None, "a round is in play"
     if seat != current.turn:
         return Reason.NOT_YOUR_TURN
-    if (action.kind <= ActionKind.DRAW_DISCARD) != (phase == Phase.DRAW):
+    if (action.kind <= _DRAW_DISCARD) != (phase == _DRAW):
         return Reason.WRONG_PHASE
-    return _refusal_of_play(current, action, match.options) if phase == Phase.PLAY else None
+    return _refusal_of_play(current, action, match.options) if phase == _PLAY else None
 
 
 def apply(match: MatchState, seat: int, action: Action) -> Outcome:
@@ -132,18 +134,19 @@ def apply(match: MatchState, seat: int, action: Action) -> Outcome:
     reason = check(match, seat, action)
     if reason is not None:
         raise IllegalAction(reason)
-    current = _round_of(match)
+    current = match.round
+    assert current is not None, "a round is in play"
     kind, cards, number = action
-    if kind == ActionKind.DRAW_STOCK:
+    if kind == _DRAW_STOCK:
         return _draw_stock(match, current, action)
-    if kind == ActionKind.DRAW_DISCARD:
+    if kind == _DRAW_DISCARD:
         card = current.discards.pop()
         current.history.record_taking(card, seat, current.turns + 1)
         return _drawn(match, current, action, card)
     current.hands[seat] ^= cards
-    if kind == ActionKind.DISCARD:
+    if kind == _DISCARD:
         return _discarded(match, current, action)
-    if kind == ActionKind.MELD:
+    if kind == _MELD:
         current.melds.append(cards)
     else:
         current.melds[number - 1] |= cards
@@ -162,21 +165,15 @@ def match_result(match: MatchState) -> MatchResult | None:
     return MatchResult(match.winner, tuple(match.scores), reason)
 
 
-def _round_of(match: MatchState) -> RoundState:
-    current = match.round
-    assert current is not None, "a round is missing while one is in play"
-    return current
-
-
 def _refusal_of_play(current: RoundState, action: Action, options: RuleOptions) -> Reason | None:
     """Why a meld, lay-off or discard of the seat to move is refused."""
     kind, cards, number = action
     hand = current.hands[current.turn]
     if cards & ~hand:
         return Reason.CARD_NOT_IN_HAND
-    if kind == ActionKind.DISCARD:
+    if kind == _DISCARD:
         return None
-    if kind == ActionKind.MELD:
+    if kind == _MELD:
         if cards not in MELD_KINDS:
             return Reason.INVALID_MELD
     elif not 1 <= number <= len(current.melds):
@@ -199,7 +196,7 @@ def _draw_stock(match: MatchState, current: RoundState, action: Action) -> Outco
 
 def _drawn(match: MatchState, current: RoundState, action: Action, card: Card) -> Outcome:
     current.hands[current.turn] |= 1 << card
-    match.phase = Phase.PLAY
+    match.phase = _PLAY
     return Outcome(action, current.turn, card, None, None)
 
 
@@ -216,7 +213,7 @@ def _discarded(match: MatchState, current: RoundState, action: Action) -> Outcom
     if current.turns >= match.guards.max_turns_per_round:
         return _end_round(match, current, action, EndReason.TURN_LIMIT)
     current.turn = (seat + 1) % match.players
-    match.phase = Phase.DRAW
+    match.phase = _DRAW
     return Outcome(action, seat, None, None, None)
 
 
@@ -232,5 +229,5 @@ def _end_round(match: MatchState, current: RoundState, action: Action, reason: E
         match.winner = winner
     elif match.turns >= match.guards.max_turns_per_match:
         match.winner = match.scores.index(max(match.scores))
-    match.phase = Phase.ROUND_OVER if match.winner is None else Phase.MATCH_OVER
+    match.phase = _ROUND_OVER if match.winner is None else _MATCH_OVER
     return Outcome(action, current.turn, None, match.results, match_result(match))

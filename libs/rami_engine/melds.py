@@ -32,16 +32,9 @@ class Extensions(NamedTuple):
     """Cards above a run: none, the next higher one, ...; for a set of three: none, or the missing card."""
 
 
-def run_starts(pattern: int) -> int:
-    """Ranks of a suit pattern that begin three consecutive ranks of it."""
-    return pattern & pattern >> 1 & pattern >> 2
-
-
-def run_cover(pattern: int) -> int:
-    """The part of a suit pattern that lies in runs."""
-    starts = run_starts(pattern)
-    return starts | starts << 1 | starts << 2
-
+_RUN_STARTS: Final = [pattern & pattern >> 1 & pattern >> 2 for pattern in range(SUIT_PATTERN + 1)]
+RUN_COVER: Final = tuple([starts | starts << 1 | starts << 2 for starts in _RUN_STARTS])
+"""The part of each suit pattern that lies in runs."""
 
 ONE_RANK: Final[Mask] = sum(1 << suit * RANK_COUNT for suit in range(len(SUITS)))
 """The four twos. Multiplied by 1 << rank: the four cards of that rank."""
@@ -101,16 +94,19 @@ SETS_WITHIN: Final[dict[Mask, tuple[Mask, ...]]] = {
 
 def _runs_by_pattern(suit: int) -> tuple[tuple[Mask, ...], ...]:
     first = suit * RANK_COUNT
-    runs = [run for run in _RUNS if run >> first & SUIT_PATTERN]
-    covers = [run_cover(pattern) for pattern in range(SUIT_PATTERN + 1)]
-    within = {cover: tuple(run for run in runs if run & cover << first == run) for cover in set(covers)}
-    return tuple(within[cover] for cover in covers)
+    within = {cover: tuple([run << first for run in runs]) for cover, runs in _CLUB_RUNS_BY_COVER.items()}
+    return tuple([within[cover] for cover in RUN_COVER])
 
 
+# Clubs have the lowest indexes: their runs are suit patterns, too.
+_CLUB_RUNS: Final = [run for run in _RUNS if run <= SUIT_PATTERN]
+_CLUB_RUNS_BY_COVER: Final = {
+    cover: [run for run in _CLUB_RUNS if run & cover == run] for cover in set(RUN_COVER)
+}
 RUNS_BY_PATTERN: Final = tuple(_runs_by_pattern(suit) for suit in range(len(SUITS)))
 """The runs within a suit pattern, ascending, by suit and pattern."""
 
-_CLUB_RUNS, _DIAMOND_RUNS, _HEART_RUNS, _SPADE_RUNS = RUNS_BY_PATTERN
+_CLUBS, _DIAMONDS, _HEARTS, _SPADES = RUNS_BY_PATTERN
 
 
 def is_meld(mask: Mask) -> bool:
@@ -141,10 +137,10 @@ def sets_by_rank(hand: Mask) -> list[tuple[Mask, ...]]:
 def melds_in(hand: Mask) -> tuple[Mask, ...]:
     """Every meld within a hand, ascending by mask: all lengths of runs, all sets of three and of four."""
     runs = (
-        _CLUB_RUNS[hand & SUIT_PATTERN]
-        + _DIAMOND_RUNS[hand >> 13 & SUIT_PATTERN]
-        + _HEART_RUNS[hand >> 26 & SUIT_PATTERN]
-        + _SPADE_RUNS[hand >> 39]
+        _CLUBS[hand & SUIT_PATTERN]
+        + _DIAMONDS[hand >> 13 & SUIT_PATTERN]
+        + _HEARTS[hand >> 26 & SUIT_PATTERN]
+        + _SPADES[hand >> 39]
     )
     sets = sets_by_rank(hand)
     return tuple(sorted(chain(runs, *sets))) if sets else runs

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rami_engine.errors import SeatError
 from rami_engine.legal import DRAWS, legal_plays
 from rami_engine.rules import RULES_ID, RULES_VERSION, Guards, RuleOptions
 from rami_engine.state import MatchState, Phase, RoundResult
@@ -66,10 +67,10 @@ class SeatView:
 def seat_view(match: MatchState, viewer: int | None) -> SeatView:
     """What a seat may see of a match; a spectator for `viewer` None.
 
-    Raises ValueError for a seat that the match does not have.
+    Raises SeatError for a seat that the match does not have.
     """
     if viewer is not None and not 0 <= viewer < match.players:
-        raise ValueError(f"a match of {match.players} has no seat {viewer}")
+        raise SeatError(f"a match of {match.players} has no seat {viewer}")
     current = match.round
     return SeatView(
         rules_id=RULES_ID,
