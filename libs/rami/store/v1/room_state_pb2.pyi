@@ -45,6 +45,8 @@ class RoomState(_message.Message):
     BOT_MS_FIELD_NUMBER: _builtins.int
     MAX_TURNS_PER_ROUND_FIELD_NUMBER: _builtins.int
     MAX_TURNS_PER_MATCH_FIELD_NUMBER: _builtins.int
+    AUTOPILOT_FIELD_NUMBER: _builtins.int
+    ABANDONED_FIELD_NUMBER: _builtins.int
     schema: _builtins.int
     """The layout of this message; a reader refuses a layout that it does not know."""
     join_code: _builtins.str
@@ -79,6 +81,10 @@ class RoomState(_message.Message):
     """The guards, fixed at creation."""
     max_turns_per_match: _builtins.int
     """See max_turns_per_round."""
+    autopilot: _builtins.bool
+    """The clock of the person to move has run out: autopilot plays the rest of this turn."""
+    abandoned: _builtins.bool
+    """The match was abandoned."""
     @_builtins.property
     def options(self) -> Global___StoredOptions:
         """The options, with every default filled in."""
@@ -119,10 +125,12 @@ class RoomState(_message.Message):
         bot_ms: _builtins.int = ...,
         max_turns_per_round: _builtins.int = ...,
         max_turns_per_match: _builtins.int = ...,
+        autopilot: _builtins.bool = ...,
+        abandoned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "options", b"options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["advance_ms", b"advance_ms", "bot_ms", b"bot_ms", "commitment", b"commitment", "create_fingerprint", b"create_fingerprint", "create_ms", b"create_ms", "expire_ms", b"expire_ms", "host_player_id", b"host_player_id", "join_code", b"join_code", "match", b"match", "match_id", b"match_id", "max_turns_per_match", b"max_turns_per_match", "max_turns_per_round", b"max_turns_per_round", "options", b"options", "rematch_room_id", b"rematch_room_id", "requests", b"requests", "schema", b"schema", "seats", b"seats", "seed_chain", b"seed_chain", "start_ms", b"start_ms", "status", b"status", "turn_deadline_ms", b"turn_deadline_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandoned", b"abandoned", "advance_ms", b"advance_ms", "autopilot", b"autopilot", "bot_ms", b"bot_ms", "commitment", b"commitment", "create_fingerprint", b"create_fingerprint", "create_ms", b"create_ms", "expire_ms", b"expire_ms", "host_player_id", b"host_player_id", "join_code", b"join_code", "match", b"match", "match_id", b"match_id", "max_turns_per_match", b"max_turns_per_match", "max_turns_per_round", b"max_turns_per_round", "options", b"options", "rematch_room_id", b"rematch_room_id", "requests", b"requests", "schema", b"schema", "seats", b"seats", "seed_chain", b"seed_chain", "start_ms", b"start_ms", "status", b"status", "turn_deadline_ms", b"turn_deadline_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -201,7 +209,7 @@ class StoredSeat(_message.Message):
     display_name: _builtins.str
     """The name of the player."""
     bot: _builtins.str
-    """The bot in the seat, or the one that stands in for the player; empty for none."""
+    """The bot in the seat; empty for none."""
     missed_turns: _builtins.int
     """Turns in a row that the clock ran out on."""
     entropy: _builtins.bytes
@@ -238,15 +246,12 @@ class StoredMatch(_message.Message):
     ROUND_FIELD_NUMBER: _builtins.int
     LAST_RESULT_FIELD_NUMBER: _builtins.int
     WINNER_PLUS_ONE_FIELD_NUMBER: _builtins.int
-    END_REASON_FIELD_NUMBER: _builtins.int
     turns: _builtins.int
     """Turns completed in the match."""
     phase: _builtins.int
     """An engine phase."""
     winner_plus_one: _builtins.int
     """The winner plus one; 0 for none."""
-    end_reason: _builtins.int
-    """A rami.game.v1.MatchEndReason."""
     @_builtins.property
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The score of every seat."""
@@ -268,11 +273,10 @@ class StoredMatch(_message.Message):
         round: Global___StoredRound | None = ...,
         last_result: Global___StoredResult | None = ...,
         winner_plus_one: _builtins.int = ...,
-        end_reason: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_result", b"last_result", "round", b"round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_reason", b"end_reason", "last_result", b"last_result", "phase", b"phase", "round", b"round", "scores", b"scores", "turns", b"turns", "winner_plus_one", b"winner_plus_one"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_result", b"last_result", "phase", b"phase", "round", b"round", "scores", b"scores", "turns", b"turns", "winner_plus_one", b"winner_plus_one"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -141,13 +141,10 @@ class DealtChange(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NUMBER_FIELD_NUMBER: _builtins.int
-    SEED_FIELD_NUMBER: _builtins.int
     HANDS_FIELD_NUMBER: _builtins.int
     UP_CARD_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """Its number."""
-    seed: _builtins.bytes
-    """The seed of its shuffle, 32 bytes."""
     up_card: _builtins.int
     """The card turned up, as a card index."""
     @_builtins.property
@@ -158,13 +155,12 @@ class DealtChange(_message.Message):
         self,
         *,
         number: _builtins.int = ...,
-        seed: _builtins.bytes = ...,
         hands: _abc.Iterable[_builtins.int] | None = ...,
         up_card: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands", "number", b"number", "seed", b"seed", "up_card", b"up_card"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands", "number", b"number", "up_card", b"up_card"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

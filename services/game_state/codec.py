@@ -1,0 +1,130 @@
+"""A room as stored bytes and back. The layout is rami.store.v1.RoomState.
+
+The stored value is 16 bytes of header (version, commit id) and the encoded state: the header alone tells
+whether a room in memory is still the current one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from game_state.requests import RequestMemory
+from game_state.room import Room, RoomOptions, Seat, Status
+from rami.store.v1 import room_state_pb2 as store
+from rami_engine import Guards, RuleOptions, SeedChain
+from rami_kit.errors import StoreError
+from rami_wire import match_from_store, match_to_store
+
+SCHEMA: Final = 1
+"""The layout that this build writes and reads."""
+
+HEADER_BYTES: Final = 16
+
+
+def room_header(room: Room) -> bytes:
+    """The header of a room; empty for one that is not stored yet."""
+    return room.version.to_bytes(8) + room.commit_id if room.version else b""
+
+
+def encode_room(room: Room) -> bytes:
+    """The encoded state, without the header."""
+    options = room.options
+    message = store.RoomState(
+        schema=SCHEMA,
+        join_code=room.join_code,
+        status=room.status,
+        options=store.StoredOptions(
+            target_score=options.rules.target_score,
+            ace_high=options.rules.ace_high,
+            discard_to_win=options.rules.discard_to_win,
+            visibility=int(options.public),
+            spectators_allowed=options.spectators_allowed,
+            turn_limit_ms=options.turn_limit_ms,
+            bot_pace_ms=options.bot_pace_ms,
+            round_interval_ms=options.round_interval_ms,
+            auto_start=options.auto_start,
+        ),
+        host_player_id=room.host,
+        seed_chain=room.chain.to_bytes(),
+        commitment=room.commitment,
+        create_ms=room.create_ms,
+        expire_ms=room.expire_ms,
+        match=match_to_store(room.match) if room.match is not None else None,
+        turn_deadline_ms=room.turn_deadline_ms,
+        advance_ms=room.advance_ms,
+        rematch_room_id=room.rematch_room_id,
+        create_fingerprint=room.create_fingerprint,
+        match_id=room.match_id,
+        start_ms=room.start_ms,
+        bot_ms=room.bot_ms,
+        max_turns_per_round=room.guards.max_turns_per_round,
+        max_turns_per_match=room.guards.max_turns_per_match,
+        autopilot=room.autopilot,
+        abandoned=room.abandoned,
+    )
+    for seat in room.seats:
+        message.seats.add(
+            player_id=seat.player_id,
+            display_name=seat.name,
+            bot=seat.bot,
+            missed_turns=seat.missed,
+            entropy=seat.entropy,
+            left=seat.left,
+        )
+    for player_id, entries in room.requests.entries():
+        message.requests.add(player_id=player_id, entries=entries)
+    return message.SerializeToString()
+
+
+def decode_room(room_id: str, stored: bytes) -> Room:
+    """The room of a stored value, header included. Raises StoreError for a layout unknown to this build."""
+    message = store.RoomState.FromString(stored[HEADER_BYTES:])
+    if message.schema != SCHEMA:
+        raise StoreError(f"room {room_id} is stored in layout {message.schema}, this build reads {SCHEMA}")
+    kept = message.options
+    rules = RuleOptions(kept.target_score, kept.ace_high, kept.discard_to_win)
+    guards = Guards(message.max_turns_per_round, message.max_turns_per_match)
+    return Room(
+        room_id=room_id,
+        version=int.from_bytes(stored[:8]),
+        commit_id=stored[8:HEADER_BYTES],
+        status=Status(message.status),
+        options=RoomOptions(
+            rules=rules,
+            public=bool(kept.visibility),
+            spectators_allowed=kept.spectators_allowed,
+            turn_limit_ms=kept.turn_limit_ms,
+            bot_pace_ms=kept.bot_pace_ms if kept.HasField("bot_pace_ms") else None,
+            round_interval_ms=kept.round_interval_ms,
+            auto_start=kept.auto_start,
+        ),
+        guards=guards,
+        seats=[
+            Seat(
+                player_id=seat.player_id,
+                name=seat.display_name,
+                bot=seat.bot,
+                missed=seat.missed_turns,
+                entropy=seat.entropy,
+                left=seat.left,
+            )
+            for seat in message.seats
+        ],
+        host=message.host_player_id,
+        join_code=message.join_code,
+        chain=SeedChain.from_bytes(message.seed_chain),
+        commitment=message.commitment,
+        create_ms=message.create_ms,
+        create_fingerprint=message.create_fingerprint,
+        expire_ms=message.expire_ms,
+        requests=RequestMemory({kept.player_id: kept.entries for kept in message.requests}),
+        match_id=message.match_id,
+        match=match_from_store(message.match, rules, guards) if message.HasField("match") else None,
+        start_ms=message.start_ms,
+        turn_deadline_ms=message.turn_deadline_ms,
+        bot_ms=message.bot_ms,
+        advance_ms=message.advance_ms,
+        autopilot=message.autopilot,
+        abandoned=message.abandoned,
+        rematch_room_id=message.rematch_room_id,
+    )

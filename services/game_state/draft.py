@@ -1,0 +1,113 @@
+"""A room on its way to the next version: the copy that is changed, and what the change is told as.
+
+`lobby.py` and `match.py` change drafts. A draft that is thrown away has changed nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from game_state.projection import seat_to_proto
+from game_state.room import Status
+from game_state.steps import public_change
+from rami.game.v1 import event_pb2
+from rami.store.v1 import step_pb2
+
+if TYPE_CHECKING:
+    from game_state.room import Room
+
+
+@dataclass(frozen=True, slots=True)
+class TableTimes:
+    """How long things take at every table of the cluster, in milliseconds."""
+
+    bot_pace_ms: int
+    """Least time between two actions of a bot in rooms with people that set none themselves."""
+    entropy_window_ms: int
+    """How long a room that starts by itself waits for the entropy of people."""
+    lobby_ttl_ms: int
+    """How long a lobby lives without a change."""
+    match_ttl_ms: int
+    """How long a match lives without a change."""
+    over_ttl_ms: int
+    """How long a room lives after its match."""
+    lease_ms: int
+    """How long the replica that committed last has for what comes next, before others take over."""
+
+    def ttl_ms(self, status: Status) -> int:
+        """How long a room in a state lives without a change."""
+        if status == Status.LOBBY:
+            return self.lobby_ttl_ms
+        return self.match_ttl_ms if status == Status.IN_MATCH else self.over_ttl_ms
+
+
+class Draft:
+    """The next version of a room in the making."""
+
+    __slots__ = ("changes", "now_ms", "room", "times", "turn_before")
+
+    def __init__(self, room: Room, now_ms: int, times: TableTimes) -> None:
+        self.room = room.copy()
+        self.now_ms = now_ms
+        self.times = times
+        self.changes: list[step_pb2.StepChange] = []
+        self.turn_before = _turn_key(room)
+
+    def note(self, change: event_pb2.Change) -> None:
+        """Tell something that hides nothing."""
+        self.changes.append(public_change(change))
+
+    def note_seat(self, number: int, cause: event_pb2.SeatChangeCause.ValueType) -> None:
+        """Tell what a seat has become."""
+        seat = seat_to_proto(number, self.room.seats[number])
+        self.note(event_pb2.Change(seat_changed=event_pb2.SeatChanged(seat=seat, cause=cause)))
+
+    def seal(self, commit_id: bytes) -> step_pb2.Step:
+        """Make the draft the next version: sets version, clocks and expiry, and returns the step of it."""
+        room = self.room
+        room.version += 1
+        room.commit_id = commit_id
+        self._set_clocks()
+        room.expire_ms = self.now_ms + self.times.ttl_ms(room.status)
+        turn = room.turn_seat()
+        step = step_pb2.Step(
+            commit_id=commit_id,
+            time_ms=self.now_ms,
+            changes=self.changes,
+            turn_plus_one=0 if turn is None else turn + 1,
+            phase=room.match.phase if room.match is not None else 0,
+        )
+        if room.turn_deadline_ms:
+            step.deadline_ms = max(1, room.turn_deadline_ms - self.now_ms)
+        return step
+
+    def _set_clocks(self) -> None:
+        room = self.room
+        if room.turn_seat() is None:
+            room.turn_deadline_ms = room.bot_ms = 0
+            room.autopilot = False
+        elif room.acting_bot() is not None:
+            room.turn_deadline_ms = 0
+            room.bot_ms = self.now_ms + self._bot_pace_ms()
+        else:
+            room.bot_ms = 0
+            # The clock runs for the whole turn; it starts anew when a person takes the seat back.
+            if _turn_key(room) != self.turn_before or not room.turn_deadline_ms:
+                limit = room.options.turn_limit_ms
+                room.turn_deadline_ms = self.now_ms + limit if limit else 0
+
+    def _bot_pace_ms(self) -> int:
+        room = self.room
+        if room.options.bot_pace_ms is not None:
+            return room.options.bot_pace_ms
+        return self.times.bot_pace_ms if any(seat.player_id for seat in room.seats) else 0
+
+
+def _turn_key(room: Room) -> tuple[int, int] | None:
+    """Names the turn being played: round and turn number; None while there is none."""
+    if room.turn_seat() is None:
+        return None
+    match = room.current_match()
+    assert match.round is not None
+    return match.round.number, match.round.turns

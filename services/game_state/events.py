@@ -1,0 +1,94 @@
+"""Public events: what a step of a room's log looks like to each kind of viewer.
+
+A step that hides nothing has one encoding for everybody. A draw from the stock has one for the seat that drew
+and one for all others; a deal has one for each seat and one for spectators.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from game_state.projection import encode_cursor, timestamp
+from game_state.steps import hides_nothing, played_parts, seat_to_move
+from rami.game.v1 import event_pb2, room_pb2
+from rami_engine import ActionKind, Phase, starting_seat, starting_stock
+from rami_wire import action_to_proto, phase_to_proto, to_cards
+from rami_wire.cards import WIRE_CARDS
+
+if TYPE_CHECKING:
+    from rami.store.v1 import step_pb2
+
+
+def event_message(version: int, step: step_pb2.Step, viewer: int | None) -> event_pb2.Event:
+    """The event of a step as a seat sees it, or a spectator for `viewer` None."""
+    event = event_pb2.Event(
+        version=version,
+        cursor=encode_cursor(version, step.commit_id),
+        time=timestamp(step.time_ms),
+        changes=[_change_message(change, viewer) for change in step.changes],
+    )
+    turn = seat_to_move(step)
+    if turn is not None:
+        event.turn.CopyFrom(room_pb2.Turn(seat=turn, phase=phase_to_proto(Phase(step.phase))))
+        if step.deadline_ms:
+            event.turn.deadline.CopyFrom(timestamp(step.time_ms + step.deadline_ms))
+    return event
+
+
+class EventEncodings:
+    """The encodings of one step's event, each made once and only when a viewer asks for it."""
+
+    __slots__ = ("_by_viewer", "_same_for_all", "step", "version")
+
+    def __init__(self, version: int, step: step_pb2.Step) -> None:
+        self.version = version
+        self.step = step
+        self._same_for_all = hides_nothing(step)
+        self._by_viewer: dict[int | None, bytes] = {}
+
+    def encoded(self, viewer: int | None) -> bytes:
+        """The serialized rami.game.v1.Event for a seat, or for spectators with None."""
+        key = None if self._same_for_all else viewer
+        encoded = self._by_viewer.get(key)
+        if encoded is None:
+            encoded = event_message(self.version, self.step, key).SerializeToString()
+            self._by_viewer[key] = encoded
+        return encoded
+
+
+def public_changes(step: step_pb2.Step) -> list[event_pb2.Change]:
+    """The changes of a step that hide nothing from anybody."""
+    return [
+        event_pb2.Change.FromString(change.public)
+        for change in step.changes
+        if change.WhichOneof("kind") == "public"
+    ]
+
+
+def _change_message(change: step_pb2.StepChange, viewer: int | None) -> event_pb2.Change:
+    kind = change.WhichOneof("kind")
+    if kind == "played":
+        return event_pb2.Change(action_played=_played_message(change.played, viewer))
+    if kind == "dealt":
+        return event_pb2.Change(round_started=_dealt_message(change.dealt, viewer))
+    return event_pb2.Change.FromString(change.public)
+
+
+def _played_message(played: step_pb2.PlayedChange, viewer: int | None) -> event_pb2.ActionPlayed:
+    seat, action, source, drawn = played_parts(played)
+    message = event_pb2.ActionPlayed(seat=seat, action=action_to_proto(action), source=source)
+    if drawn is not None and (viewer == seat or action.kind == ActionKind.DRAW_DISCARD):
+        message.drawn = WIRE_CARDS[drawn]
+    return message
+
+
+def _dealt_message(dealt: step_pb2.DealtChange, viewer: int | None) -> event_pb2.RoundStarted:
+    players = len(dealt.hands)
+    return event_pb2.RoundStarted(
+        round_number=dealt.number,
+        starting_seat=starting_seat(dealt.number, players),
+        up_card=WIRE_CARDS[dealt.up_card],
+        hand_size=dealt.hands[0].bit_count(),
+        stock_size=starting_stock(players),
+        hand=to_cards(dealt.hands[viewer]) if viewer is not None else (),
+    )

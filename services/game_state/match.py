@@ -1,0 +1,172 @@
+"""The match at a table: its start, its actions, the deals between rounds, its clocks and its end.
+
+The engine plays; this module adds what a table has around the rules: who acts for which seat, what time does,
+and what is told of it. As in `lobby.py`, every check comes before every change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from game_state.projection import decided_result_message, match_result_message
+from game_state.room import Status
+from game_state.seats import come_back, require_seat
+from game_state.steps import dealt_change, played_change
+from rami.game.v1 import event_pb2, rules_pb2
+from rami_engine import Phase, apply, check, deck_for_round, new_match, require_well_formed, start_round
+from rami_kit.errors import RamiError, parse_reason, reasons, refused
+from rami_wire import result_to_proto, to_cards
+
+if TYPE_CHECKING:
+    from game_state.draft import Draft
+    from game_state.room import Room
+    from rami_engine import Action, Reason
+
+
+def begin(draft: Draft) -> None:
+    """Start the match and deal its first round. Trusts its caller that every seat is filled."""
+    room = draft.room
+    room.status = Status.IN_MATCH
+    room.start_ms = draft.now_ms
+    room.advance_ms = 0
+    room.match = new_match(len(room.seats), room.options.rules, room.guards)
+    entropies = [seat.entropy for seat in room.seats]
+    draft.note(event_pb2.Change(match_started=event_pb2.MatchStarted(entropies=entropies)))
+    deal(draft)
+
+
+def deal(draft: Draft) -> None:
+    """Deal the next round from its seed and the frozen entropies. Trusts its caller that none is in play."""
+    room = draft.room
+    match = room.current_match()
+    number = match.round.number + 1 if match.round is not None else 1
+    seed = room.chain.seed(number)
+    start_round(match, deck_for_round(seed, number, [seat.entropy for seat in room.seats]))
+    room.advance_ms = 0
+    room.autopilot = False
+    assert match.round is not None
+    draft.changes.append(dealt_change(match.round))
+
+
+def play_for_player(draft: Draft, player_id: str, expected_version: int, action: Action) -> None:
+    """Play an action that a person chose, who by that takes the seat back from whatever stood in.
+
+    Raises, first match first: MalformedAction, NOT_SEATED, MATCH_NOT_STARTED, MATCH_OVER, STALE_VERSION, and the
+    reasons of the rules.
+    """
+    room = draft.room
+    require_well_formed(action)
+    seat = require_seat(room, player_id)
+    if room.status == Status.LOBBY or room.match is None:
+        raise _refusal(room, reasons.ERROR_REASON_MATCH_NOT_STARTED, "the match has not begun")
+    if room.status == Status.OVER:
+        raise _refusal(room, reasons.ERROR_REASON_MATCH_OVER, "the match has ended")
+    require_version(room, expected_version)
+    reason = check(room.match, seat, action)
+    if reason is not None:
+        raise _rules_refusal(room, reason, action)
+    come_back(draft, seat)
+    play(draft, seat, action, event_pb2.ACTION_SOURCE_PLAYER)
+
+
+def require_version(room: Room, expected_version: int) -> None:
+    """Raises ABORTED STALE_VERSION unless the room stands at the version that an action was chosen in."""
+    if room.version != expected_version:
+        raise refused(
+            reasons.ERROR_REASON_STALE_VERSION,
+            f"the room is at version {room.version}",
+            current_version=room.version,
+        )
+
+
+def play(draft: Draft, seat: int, action: Action, source: event_pb2.ActionSource.ValueType) -> None:
+    """Play an action of a seat, with everything that follows at once. Raises the engine's IllegalAction."""
+    room = draft.room
+    match = room.current_match()
+    turn_before = match.turns
+    outcome = apply(match, seat, action)
+    draft.changes.append(played_change(seat, action, source, outcome.drawn))
+    if match.turns != turn_before or outcome.round_end is not None:
+        room.autopilot = False
+    if outcome.round_end is None:
+        return
+    _note_round_end(draft)
+    if outcome.match_end is not None:
+        room.status = Status.OVER
+        result = decided_result_message(match)
+        draft.note(event_pb2.Change(match_ended=event_pb2.MatchEnded(result=result)))
+    elif room.options.round_interval_ms:
+        room.advance_ms = draft.now_ms + room.options.round_interval_ms
+    else:
+        deal(draft)
+
+
+def run_out(draft: Draft) -> bool:
+    """The clock of the person to move has run out: autopilot plays this turn. False when it has not."""
+    room = draft.room
+    turn = room.turn_seat()
+    if turn is None or not room.turn_deadline_ms or draft.now_ms < room.turn_deadline_ms:
+        return False
+    room.seats[turn].missed += 1
+    room.autopilot = True
+    draft.note_seat(turn, event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT)
+    return True
+
+
+def advance(draft: Draft) -> bool:
+    """Deal the round, or start the match, whose time has come. False when none has."""
+    room = draft.room
+    if not room.advance_ms or draft.now_ms < room.advance_ms:
+        return False
+    if room.status == Status.LOBBY:
+        begin(draft)
+    else:
+        deal(draft)
+    return True
+
+
+def abandon(draft: Draft) -> None:
+    """End the match without a winner and reveal the seed of the round it was abandoned in."""
+    room = draft.room
+    match = room.current_match()
+    in_play = match.phase in (Phase.DRAW, Phase.PLAY)
+    assert match.round is not None
+    seed = room.chain.seed(match.round.number) if in_play else b""
+    match.phase = Phase.MATCH_OVER
+    room.status = Status.OVER
+    room.abandoned = True
+    room.advance_ms = 0
+    result = match_result_message(room)
+    draft.note(event_pb2.Change(match_ended=event_pb2.MatchEnded(result=result, seed=seed)))
+
+
+def _note_round_end(draft: Draft) -> None:
+    """Tell the result of the round, its seed, and what everybody still held."""
+    match = draft.room.current_match()
+    assert match.round is not None
+    assert match.results is not None
+    ended = event_pb2.RoundEnded(
+        result=result_to_proto(match.results), seed=draft.room.chain.seed(match.round.number)
+    )
+    for seat, hand in enumerate(match.round.hands):
+        ended.hands.append(rules_pb2.RemainingHand(seat=seat, cards=to_cards(hand)))
+    draft.note(event_pb2.Change(round_ended=ended))
+
+
+def _rules_refusal(room: Room, reason: Reason, action: Action) -> RamiError:
+    """The rules' reason with the metadata that the contract promises for it."""
+    wire_reason = parse_reason(reason.name)
+    assert wire_reason is not None, "every reason of the rules is one of the contract"
+    metadata: dict[str, str] = {}
+    turn = room.turn_seat()
+    if wire_reason == reasons.ERROR_REASON_NOT_YOUR_TURN:
+        metadata["turn"] = str(turn)
+    elif wire_reason == reasons.ERROR_REASON_WRONG_PHASE:
+        metadata["phase"] = room.current_match().phase.name
+    elif wire_reason in (reasons.ERROR_REASON_MELD_NOT_FOUND, reasons.ERROR_REASON_INVALID_LAY_OFF):
+        metadata["meld"] = str(action.meld)
+    return RamiError(wire_reason, f"the rules refuse the action: {reason.name}", metadata=metadata)
+
+
+def _refusal(room: Room, reason: reasons.ErrorReason.ValueType, message: str) -> RamiError:
+    return refused(reason, message, room_id=room.room_id)

@@ -1,0 +1,174 @@
+"""What a viewer may see of a room: the public messages made from a `Room`.
+
+Every permission of a reader is decided here, and everything that leaves the service about a room passes
+through here or through `events.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from game_state.room import Status
+from rami.game.v1 import event_pb2, room_pb2, rules_pb2
+from rami_engine import RULES_ID, RULES_VERSION, MatchEndReason, legal_actions, match_result, seat_view
+from rami_kit.errors import reasons, refused
+from rami_wire import (
+    encode_legal_actions,
+    guards_to_proto,
+    options_to_proto,
+    phase_to_proto,
+    view_to_proto,
+)
+
+if TYPE_CHECKING:
+    from game_state.room import Room, RoomOptions, Seat
+    from rami_engine import MatchState
+
+_STATUSES = {
+    Status.LOBBY: room_pb2.ROOM_STATUS_LOBBY,
+    Status.IN_MATCH: room_pb2.ROOM_STATUS_IN_MATCH,
+    Status.OVER: room_pb2.ROOM_STATUS_OVER,
+    Status.CLOSED: room_pb2.ROOM_STATUS_CLOSED,
+}
+_MATCH_END_REASONS = {
+    MatchEndReason.TARGET_SCORE: rules_pb2.MATCH_END_REASON_TARGET_SCORE,
+    MatchEndReason.TURN_LIMIT: rules_pb2.MATCH_END_REASON_TURN_LIMIT,
+}
+
+
+def timestamp(milliseconds: int) -> Timestamp:
+    """The message of a moment of the store's clock."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return Timestamp(seconds=seconds, nanos=rest * 1_000_000)
+
+
+def duration(milliseconds: int) -> Duration:
+    """The message of a span of time."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return Duration(seconds=seconds, nanos=rest * 1_000_000)
+
+
+def require_reader(room: Room, player_id: str) -> None:
+    """Refuse who may not see the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED."""
+    if room.seat_of(player_id) is not None or player_id == room.host or room.options.spectators_allowed:
+        return
+    if room.options.public and room.status == Status.LOBBY:
+        return
+    raise refused(reasons.ERROR_REASON_SPECTATORS_NOT_ALLOWED, "the room allows no spectators")
+
+
+def seat_to_proto(number: int, seat: Seat) -> room_pb2.Seat:
+    """A seat as everybody sees it."""
+    message = room_pb2.Seat(seat=number, entropy_set=bool(seat.entropy))
+    if seat.player_id:
+        message.player.player_id = seat.player_id
+        message.player.display_name = seat.name
+        message.player.stand_in = seat.stand_in
+        message.player.missed_turns = seat.missed
+    elif seat.bot:
+        message.bot.bot = seat.bot
+    return message
+
+
+def options_message(options: RoomOptions, seats: int) -> room_pb2.RoomOptions:
+    """The options of a room; the bot pace is left out where the room follows the default."""
+    message = room_pb2.RoomOptions(
+        seats=seats,
+        rules=options_to_proto(options.rules),
+        visibility=room_pb2.VISIBILITY_PUBLIC if options.public else room_pb2.VISIBILITY_PRIVATE,
+        spectators_allowed=options.spectators_allowed,
+        turn_time_limit=duration(options.turn_limit_ms),
+        round_interval=duration(options.round_interval_ms),
+        auto_start=options.auto_start,
+    )
+    if options.bot_pace_ms is not None:
+        message.bot_pace.CopyFrom(duration(options.bot_pace_ms))
+    return message
+
+
+def room_message(room: Room, player_id: str) -> room_pb2.Room:
+    """A room as a player sees it, seated or not."""
+    started = room.match is not None
+    message = room_pb2.Room(
+        room_id=room.room_id,
+        status=_STATUSES[room.status],
+        options=options_message(room.options, len(room.seats)),
+        guards=guards_to_proto(room.guards),
+        seats=[seat_to_proto(number, seat) for number, seat in enumerate(room.seats)],
+        host_player_id=room.host,
+        commitment=room.commitment,
+        entropies=[seat.entropy for seat in room.seats] if started else (),
+        rules_id=RULES_ID,
+        rules_version=RULES_VERSION,
+        version=room.version,
+        create_time=timestamp(room.create_ms),
+        expire_time=timestamp(room.expire_ms),
+        rematch_room_id=room.rematch_room_id,
+        turn=turn_message(room),
+        result=match_result_message(room),
+    )
+    if room.seat_of(player_id) is not None or player_id == room.host:
+        message.join_code = room.join_code
+    return message
+
+
+def turn_message(room: Room) -> room_pb2.Turn | None:
+    """Whose turn it is; None while no action is possible."""
+    turn = room.turn_seat()
+    if turn is None:
+        return None
+    message = room_pb2.Turn(seat=turn, phase=phase_to_proto(room.current_match().phase))
+    if room.turn_deadline_ms:
+        message.deadline.CopyFrom(timestamp(room.turn_deadline_ms))
+    return message
+
+
+def match_result_message(room: Room) -> rules_pb2.MatchResult | None:
+    """How the match ended; None until then."""
+    if room.match is None:
+        return None
+    if room.abandoned:
+        return rules_pb2.MatchResult(reason=rules_pb2.MATCH_END_REASON_ABANDONED, scores=room.match.scores)
+    return decided_result_message(room.match)
+
+
+def decided_result_message(match: MatchState) -> rules_pb2.MatchResult | None:
+    """How a match that was played to its end ended; None until then."""
+    result = match_result(match)
+    if result is None:
+        return None
+    return rules_pb2.MatchResult(
+        reason=_MATCH_END_REASONS[result.reason], winner_seat=result.winner, scores=result.scores
+    )
+
+
+def snapshot_message(room: Room, player_id: str, *, rewound: bool = False) -> event_pb2.Snapshot:
+    """The whole room as a player sees it."""
+    message = event_pb2.Snapshot(
+        room=room_message(room, player_id),
+        cursor=encode_cursor(room.version, room.commit_id),
+        rewound=rewound,
+    )
+    if room.match is not None:
+        message.view.CopyFrom(view_to_proto(seat_view(room.match, room.seat_of(player_id))))
+    return message
+
+
+def encoded_legal_actions(room: Room, seat: int) -> bytes:
+    """The serialized rami.game.v1.LegalActions of a seat; trusts that a match is played."""
+    return encode_legal_actions(room.version, legal_actions(room.current_match(), seat))
+
+
+def encode_cursor(version: int, commit_id: bytes) -> bytes:
+    """The opaque cursor of a version: 8 bytes of the number, then the commit id."""
+    return version.to_bytes(8) + commit_id
+
+
+def decode_cursor(cursor: bytes) -> tuple[int, bytes] | None:
+    """The version and commit id of a cursor; None for bytes that are no cursor."""
+    if len(cursor) != 16:
+        return None
+    return int.from_bytes(cursor[:8]), cursor[8:]
