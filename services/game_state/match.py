@@ -51,8 +51,8 @@ def deal(draft: Draft) -> None:
 def play_for_player(draft: Draft, player_id: str, expected_version: int, action: Action) -> None:
     """Play an action that a person chose, who by that takes the seat back from whatever stood in.
 
-    Raises, first match first: MalformedAction, NOT_SEATED, MATCH_NOT_STARTED, MATCH_OVER, STALE_VERSION, and the
-    reasons of the rules.
+    Raises, first match first: MalformedAction, NOT_SEATED, MATCH_NOT_STARTED, MATCH_OVER, STALE_VERSION, and
+    the reasons of the rules.
     """
     room = draft.room
     require_well_formed(action)

@@ -1,7 +1,7 @@
 """The accepted mutations that a room remembers, so that a repeat gets the first answer.
 
 Each player's latest 16 are kept, 12 bytes each: 6 of the request id's fingerprint, 3 of the payload's, 3 of
-the version they made. An older repeat cannot apply either, since actions name the version they were chosen in.
+the version they made. An older repeat cannot apply either: actions name the version they were chosen in.
 Refusals are remembered nowhere: a repeat is judged anew.
 """
 

@@ -1,7 +1,7 @@
 # The rule sheet in English.
 #
 # Numbers, cards and options come in as variables, so that the text cannot differ from the engine: no figure is
-# written out here. $ace-high and $discard-to-win are "on" or "off". A line break within a text reads as a space.
+# written out here. $discard-to-win is "on" or "off". A line break within a text reads as a space.
 
 title = Rami: the rules of the game
 
@@ -139,7 +139,7 @@ scoring-example =
        *[other] { $hand-points } points
     }.
 scoring-round =
-    The winner of a round, however it ended, scores the sum of all cards still in the other players’ hands. Melds
+    The winner of a round, however it ended, scores the points of all cards still in the other players’ hands. Melds
     that were not laid count in full. Cards on the table count for nobody.
 scoring-others =
     Nobody else’s score changes, and cards that the winner still holds are not subtracted.
@@ -182,10 +182,10 @@ special-room =
     This sheet describes a room that plays to { $target-score ->
         [one] { $target-score } point
        *[other] { $target-score } points
-    }, { $ace-high ->
-        [on] in which an ace counts high in a hand,
-       *[off] in which an ace counts low in a hand,
-    } and in which { $discard-to-win ->
+    }, in which an ace in a hand counts { $ace-points ->
+        [one] { $ace-points } point
+       *[other] { $ace-points } points
+    }, and in which { $discard-to-win ->
         [on] the last card must be discarded.
        *[off] the last card may also be melded or laid off.
     }

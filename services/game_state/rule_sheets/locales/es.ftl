@@ -1,7 +1,7 @@
 # La hoja de reglas en español.
 #
 # Los números, las cartas y las opciones llegan como variables, para que el texto no se aparte del motor: aquí no se
-# escribe ninguna cifra. $ace-high y $discard-to-win valen "on" u "off". Un salto de línea equivale a un espacio.
+# escribe ninguna cifra. $discard-to-win vale "on" u "off". Un salto de línea equivale a un espacio.
 
 title = Rami: reglas del juego
 
@@ -83,12 +83,12 @@ turn-return =
 
 legal-heading = Qué puedes y qué debes hacer
 legal-set =
-    Un grupo son { $min-meld } o { $max-set ->
+    Un grupo consta de { $min-meld } o { $max-set ->
         [one] { $max-set } carta
        *[other] { $max-set } cartas
     } del mismo valor, todas de palos distintos; por ejemplo, { $set-example }.
 legal-run =
-    Una escalera son { $min-meld ->
+    Una escalera consta de { $min-meld ->
         [one] { $min-meld } carta
        *[other] { $min-meld } cartas
     } o más de un mismo palo y de valores consecutivos; por ejemplo, { $run-example }. La más larga tiene
@@ -141,8 +141,8 @@ scoring-example =
        *[other] { $hand-points } puntos
     }.
 scoring-round =
-    Acabe como acabe la ronda, quien la gana se anota la suma de todas las cartas que quedan en las manos de los
-    rivales. Las combinaciones sin bajar cuentan por entero. Las cartas de la mesa no cuentan para nadie.
+    Acabe como acabe la ronda, quien la gana se anota los puntos de todas las cartas que quedan en las manos de
+    los rivales. Las combinaciones sin bajar cuentan por entero. Las cartas de la mesa no cuentan para nadie.
 scoring-others =
     El marcador de los demás no cambia, y al ganador no se le restan las cartas que aún tenga en la mano.
 
@@ -182,15 +182,15 @@ special-options =
     { $max-target } (normalmente { $default-target }); si el as vale en la mano { $high-ace-points } en lugar de
     { $low-ace-points } (normalmente no), y si la última carta tiene que descartarse (normalmente no).
 special-room =
-    Esta hoja describe una sala que se juega a { $target-score ->
+    Esta hoja describe una sala en la que se juega a { $target-score ->
         [one] { $target-score } punto
        *[other] { $target-score } puntos
-    }, { $ace-high ->
-        [on] con el as alto en la puntuación de la mano
-       *[off] con el as bajo en la puntuación de la mano
-    } y en la que { $discard-to-win ->
-        [on] la última carta tiene que descartarse.
-       *[off] la última carta también puede bajarse o añadirse.
+    }, el as vale en la mano { $ace-points ->
+        [one] { $ace-points } punto
+       *[other] { $ace-points } puntos
+    } y la última carta { $discard-to-win ->
+        [on] tiene que descartarse.
+       *[off] también puede bajarse o añadirse.
     }
 special-opening =
     No hay mínimo para abrir. La variante en la que lo primero que se baja debe sumar { $opening-points ->

@@ -1,7 +1,7 @@
 # Regelarket på bokmål.
 #
 # Tall, kort og valg kommer inn som variabler, så teksten ikke kan avvike fra spillmotoren: ingen tall skrives her.
-# $ace-high og $discard-to-win er "on" eller "off". Et linjeskift i en tekst leses som et mellomrom.
+# $discard-to-win er "on" eller "off". Et linjeskift i en tekst leses som et mellomrom.
 
 title = Rami: spilleregler
 
@@ -28,10 +28,10 @@ goal-match =
 
 set-up-heading = Kort, plasser og utdeling
 set-up-deck =
-    Dere bruker én kortstokk med { $deck-size } kort, uten jokere. Fra lavest til høyest er valørene { $rank-order }.
+    Det spilles med én kortstokk på { $deck-size } kort, uten jokere. Fra lavest til høyest er valørene { $rank-order }.
     Fargene er kløver ♣, ruter ♦, hjerter ♥ og spar ♠.
 set-up-letters =
-    På dette arket står { rank-jack } for knekt, { rank-queen } for dame, { rank-king } for konge og { rank-ace } for
+    Her står { rank-jack } for knekt, { rank-queen } for dame, { rank-king } for konge og { rank-ace } for
     ess. Dataene som programmene utveksler, er like på alle språk: { $data-ten } for tieren, { $data-faces } for knekt,
     dame, konge og ess, og { $data-suits } for kløver, ruter, hjerter og spar. Kortet { $letter-example } skrives
     { $letter-example-data } der.
@@ -39,8 +39,8 @@ set-up-seats =
     Plassene nummereres fra { $first-seat }. Turen går videre til plassen med neste nummer, og fra den siste plassen
     tilbake til plass { $first-seat }.
 set-up-deal =
-    Den stokkede kortstokken deles ut med ett kort om gangen i plassrekkefølge, og den plassen som begynner runden,
-    får først. Er dere to, får hver { $hand-two } kort; er dere tre eller fire, får hver { $hand-more } kort.
+    Kortene stokkes og deles ut ett om gangen i plassrekkefølge, fra den plassen som begynner runden. Med to spillere
+    får hver { $hand-two } kort, med tre eller fire får hver { $hand-more } kort.
 set-up-stock =
     Det neste kortet snus med bildesiden opp og blir starten på kastebunken. Resten ligger med baksiden opp og er
     trekkbunken: { $stock-two } kort med to spillere, { $stock-three } med tre og { $stock-four } med fire.
@@ -49,7 +49,7 @@ set-up-start =
 
 ## Tur
 
-turn-heading = Gangen i en tur
+turn-heading = Slik går en tur
 turn-order = En tur går alltid slik: trekk et kort, spill kort hvis du vil, og kast et kort.
 turn-draw =
     Trekk: Ta nøyaktig ett kort, enten det øverste i trekkbunken eller det synlige, øverste kortet i kastebunken. Alle
@@ -86,7 +86,8 @@ legal-lay-off =
 legal-table =
     Kort på bordet blir liggende. Ingen kan flytte dem til en annen kombinasjon eller ta dem opp igjen.
 legal-duties =
-    Du må trekke før du gjør noe annet, og du trekker bare én gang i hver tur. Du må aldri legge ned eller bygge på. Du
+    Du må trekke før du gjør noe annet, og du trekker bare én gang i hver tur. Du
+    trenger aldri å legge ned eller bygge på. Du
     må avslutte turen med å kaste et kort, med mindre runden slutter først.
 legal-last-card =
     { $discard-to-win ->
@@ -108,7 +109,8 @@ scoring-cards =
 scoring-example =
     For eksempel er { $hand-example } på hånden verdt { $hand-points } poeng til sammen.
 scoring-round =
-    Den som vinner runden, får summen av alle kortene motspillerne har igjen på hånden, uansett hvordan runden sluttet.
+    Den som vinner runden, får poengene for alle kortene motspillerne har igjen på hånden, uansett hvordan runden
+    sluttet.
     Kombinasjoner som ikke er lagt ned, teller fullt ut. Kort på bordet teller ikke for noen.
 scoring-others =
     Ingen andres poengsum endres, og kort som vinneren selv har igjen, trekkes ikke fra.
@@ -120,7 +122,8 @@ end-out =
     { $discard-to-win ->
         [on] En runde slutter i det øyeblikket en spiller kaster sitt siste kort.
        *[off]
-            En runde slutter i det øyeblikket en spiller har tom hånd, enten kortene ble kastet, lagt ned eller bygd på.
+            En runde slutter i det øyeblikket en spiller har tom hånd, enten det skjer ved å kaste, legge ned eller bygge
+            på.
     } Den spilleren har gått ut og vinner runden.
 end-stock =
     Når det siste kortet i trekkbunken er trukket, går turen videre som vanlig. Fra da av kan den som skal trekke, ta
@@ -145,12 +148,10 @@ special-options =
     (vanligvis { $default-target }); om et ess på hånden teller { $high-ace-points } i stedet for { $low-ace-points }
     (vanligvis ikke); og om det siste kortet må kastes (vanligvis ikke).
 special-room =
-    Dette arket gjelder et rom der det spilles til { $target-score } poeng, der et ess på hånden { $ace-high ->
-        [on] teller høyt,
-       *[off] teller lavt,
-    } og der det siste kortet { $discard-to-win ->
+    Disse reglene gjelder et rom der det spilles til { $target-score } poeng, der et ess på hånden teller
+    { $ace-points } poeng, og der det siste kortet { $discard-to-win ->
         [on] må kastes.
-       *[off] også kan legges ned eller bygges på.
+       *[off] også kan legges ned eller brukes til å bygge på.
     }
 special-opening =
     Det finnes ikke noe åpningskrav. Varianten der det første du legger ned, må være verdt { $opening-points } poeng,
@@ -195,10 +196,10 @@ bots-easy =
     ♣ ♦ ♥ ♠. Er ingen kort løse, kaster den det høyeste på hånden.
 bots-normal =
     Normal ser etter nyttige kort som ett enkelt trekk kan gjøre til en kombinasjon. Den veier risikoen for at et kast
-    hjelper en motspiller eller passer til en kombinasjon på bordet, og for at en kombinasjon som legges tidlig, gir de
+    hjelper en motspiller eller passer til en kombinasjon på bordet, og for at en kombinasjon som legges ned tidlig, gir de
     andre noe å bygge på.
 bots-hard =
-    Vanskelig husker hvilke kort som åpent er tatt, kastet og latt ligge, og søker innen faste grenser etter det spillet
+    Vanskelig husker hvilke kort som er tatt, kastet og latt ligge åpent for alle, og søker innen faste grenser etter det spillet
     som gir færrest poeng utenfor kombinasjoner på hånden.
 bots-stall =
     Robotene haler ikke ut spillet: En robot som har trukket fra kastebunken i { $stall-turns ->
@@ -206,5 +207,5 @@ bots-stall =
        *[other] { $stall-turns } egne turer på rad
     } uten å legge ned eller bygge på, trekker deretter fra trekkbunken.
 bots-steady =
-    Alle tre er forutsigbare på denne måten: Med samme utsyn, samme lovlige handlinger og samme robotfrø velger en robot
+    Alle tre er forutsigbare på denne måten: Med samme bilde av spillet, samme lovlige handlinger og samme robotfrø velger en robot
     alltid den samme handlingen. Frøet har ingenting med stokkingen å gjøre.

@@ -1,0 +1,121 @@
+"""The one way to change a room: judge a draft, commit it, and go again when another step came first.
+
+A mutation that a player repeats (same request id, same payload) gets the first answer. Within a process the
+changes of one room take turns, so that they do not make each other fail; between processes the commit
+decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from game_state.draft import Draft, TableTimes
+from game_state.repository import CommitConflict, room_not_found
+from rami_engine import RulesError
+from rami_kit.errors import RamiError, StoreUnavailable, reasons, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from game_state.repository import RoomRepository
+    from game_state.requests import RequestKey
+    from game_state.room import Room
+
+ResultT = TypeVar("ResultT")
+
+MAX_ATTEMPTS: Final = 16
+"""A change that loses so many races in a row is sent back to its caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Generic[ResultT]):
+    """What became of a mutation."""
+
+    room: Room
+    """The room at the version that the mutation made; a later one for a repeat."""
+    version: int
+    """The version that the mutation made, now or the first time; the current one if it changed nothing."""
+    result: ResultT | None
+    """What the judge returned; None for a repeat."""
+    repeat: bool
+
+
+class RoomChanger:
+    """Applies mutations to rooms. One per process."""
+
+    def __init__(self, repository: RoomRepository, times: TableTimes) -> None:
+        self._repository = repository
+        self._times = times
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def change(
+        self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None = None
+    ) -> Changed[ResultT]:
+        """Apply a mutation: `judge` changes the draft or raises. A draft without changes is not committed.
+
+        Raises what `judge` raises, judged on the confirmed current room; ROOM_NOT_FOUND; REQUEST_ID_REUSED
+        for a key whose request id came with another payload; StoreUnavailable.
+        """
+        turn = self._turns.get(room_id)
+        if turn is None:
+            turn = self._turns[room_id] = asyncio.Lock()
+        async with turn:
+            return await self._change(room_id, judge, key)
+
+    async def _change(
+        self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None
+    ) -> Changed[ResultT]:
+        repository = self._repository
+        room, confirmed = await repository.get_for_change(room_id)
+        for _ in range(MAX_ATTEMPTS):
+            draft = Draft(room, repository.now_ms(), self._times)
+            try:
+                repeat, result = _judge(draft, judge, key)
+            except (RamiError, RulesError):
+                if confirmed:
+                    raise
+                repeat, result = None, None
+                draft.changes.clear()
+            if not draft.changes:
+                # A refusal, a repeat, or nothing to do: said only of the room as the store has it now.
+                if confirmed:
+                    return Changed(room, repeat or room.version, result, repeat is not None)
+                room, confirmed = await repository.get(room_id), True
+                continue
+            try:
+                room = await repository.commit(room, draft)
+            except CommitConflict as conflict:
+                if conflict.current is None:
+                    raise room_not_found(room_id) from None
+                room, confirmed = conflict.current, True
+            else:
+                return Changed(room, room.version, result, repeat=False)
+        raise StoreUnavailable("the room changes too fast")
+
+
+def _judge(
+    draft: Draft, judge: Callable[[Draft], ResultT], key: RequestKey | None
+) -> tuple[int | None, ResultT | None]:
+    """The version that the same mutation made before, or else what the judge returns; either is None."""
+    if key is None:
+        return None, judge(draft)
+    repeat = _find_repeat(draft.room, key)
+    if repeat is not None:
+        return repeat, None
+    result = judge(draft)
+    if draft.changes:
+        draft.room.requests.remember(key, draft.room.version + 1)
+    return None, result
+
+
+def _find_repeat(room: Room, key: RequestKey) -> int | None:
+    """The version that the same mutation made before; None for a new one. Raises REQUEST_ID_REUSED."""
+    found = room.requests.find(key)
+    if found is None:
+        return None
+    if not found.same_payload:
+        raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, "the request_id was used for another payload")
+    return found.version

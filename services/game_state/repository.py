@@ -1,0 +1,308 @@
+"""Rooms in the store and in memory: reads, confirmation, and the commit of every step.
+
+A replica keeps the rooms it used last. An accepted step on a kept room costs one round trip. Nothing else is
+answered from a kept room before a read has confirmed that it is still the current one: no refusal, no view,
+no permission. A commit that is refused or uncertain forgets the room.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
+from game_state.projection import match_result_message
+from game_state.room import Status
+from game_state.scripts import CLOSE, COMMIT
+from rami.store.v1 import finished_pb2, step_pb2
+from rami_kit import keys
+from rami_kit.errors import StoreUncertain, reasons, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from game_state.draft import Draft
+    from game_state.room import Room
+    from rami_kit.metrics import GameMetrics
+    from rami_kit.redis_store import Script, Store
+
+TTL_MARGIN_MS: Final = 60_000
+"""Keys outlive the expiry of their room by this much, so that the room can be closed in order first."""
+
+FINISHED_KEPT: Final = 100_000
+"""About so many finished matches stay in the stream of a partition."""
+
+_LISTED: Final = {Status.LOBBY: "lobby", Status.IN_MATCH: "in_match", Status.OVER: "over"}
+_MESSAGE_HEAD: Final = struct.Struct(">cQ8s")
+STEP_MESSAGE: Final = b"S"
+"""First byte of a published step."""
+PLAY_MESSAGE: Final = b"P"
+"""First byte of the notice that a seat has opened a Play stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedStep:
+    """A step as it is published: its version, the commit id of the version before, and the step."""
+
+    version: int
+    previous_commit: bytes
+    """Empty for the first version."""
+    step: step_pb2.Step
+
+
+class CommitListener(Protocol):
+    """Who is told of every step that this process has committed, before the committer goes on."""
+
+    def committed(self, room: Room, committed: CommittedStep) -> None:
+        """Called in the event loop; must not block."""
+
+
+class CommitConflict(Exception):  # noqa: N818 - an outcome that the caller handles, not a failure
+    """Another step came first; `current` is the room as it is now, None when it is gone."""
+
+    def __init__(self, current: Room | None) -> None:
+        super().__init__("another step came first")
+        self.current = current
+
+
+class JoinCodeTaken(Exception):  # noqa: N818 - see CommitConflict
+    """Another room has the join code that was drawn for a new one."""
+
+
+def encode_step_message(version: int, previous_commit: bytes, step: bytes) -> bytes:
+    """The published form of a step."""
+    return _MESSAGE_HEAD.pack(STEP_MESSAGE, version, previous_commit) + step
+
+
+def decode_step_message(message: bytes) -> CommittedStep:
+    """The step of its published form. Trusts that the message begins with STEP_MESSAGE."""
+    _, version, previous = _MESSAGE_HEAD.unpack_from(message)
+    return CommittedStep(version, previous, step_pb2.Step.FromString(message[_MESSAGE_HEAD.size :]))
+
+
+class RoomRepository:
+    """Reads and commits rooms. One per process."""
+
+    def __init__(self, store: Store, metrics: GameMetrics, *, kept_rooms: int, lease_ms: int) -> None:
+        """`kept_rooms`: how many decoded rooms stay in memory."""
+        self._store = store
+        self._metrics = metrics
+        self._kept: OrderedDict[str, Room] = OrderedDict()
+        self._kept_rooms = kept_rooms
+        self._lease_ms = lease_ms
+        self._listeners: list[CommitListener] = []
+        self._hits = metrics.cache.labels("hit")
+        self._misses = metrics.cache.labels("miss")
+        self._conflicts = metrics.commit_conflicts.labels()
+
+    def add_listener(self, listener: CommitListener) -> None:
+        """Tell somebody of every step committed here."""
+        self._listeners.append(listener)
+
+    def now_ms(self) -> int:
+        """The store's time in ms. Raises StoreUnavailable before the store was first reached."""
+        return int(self._store.clock.now() * 1000)
+
+    def kept(self, room_id: str) -> Room | None:
+        """The room in memory, which may be out of date."""
+        room = self._kept.get(room_id)
+        if room is not None:
+            self._kept.move_to_end(room_id)
+        return room
+
+    def forget(self, room_id: str) -> None:
+        """Drop a room from memory."""
+        self._kept.pop(room_id, None)
+
+    async def find(self, room_id: str) -> Room | None:
+        """The room as the store has it now, confirmed; None when there is none."""
+        kept = self.kept(room_id)
+        if kept is None:
+            self._misses.inc()
+            return await self._read(room_id)
+        partition, token = _place(room_id)
+        header = await self._store.read("GETRANGE", keys.room_key(partition, token), 0, HEADER_BYTES - 1)
+        if header == room_header(kept):
+            self._hits.inc()
+            return kept
+        self.forget(room_id)
+        self._misses.inc()
+        return await self._read(room_id) if header else None
+
+    async def get(self, room_id: str) -> Room:
+        """As `find`. Raises NOT_FOUND ROOM_NOT_FOUND for a room that does not exist and for no room id."""
+        room = await self.find(room_id) if keys.parse_room_id(room_id) is not None else None
+        if room is None:
+            raise room_not_found(room_id)
+        return room
+
+    async def get_for_change(self, room_id: str) -> tuple[Room, bool]:
+        """The room to change and whether it is confirmed: a kept one need not be, since the commit finds out.
+
+        Raises NOT_FOUND ROOM_NOT_FOUND.
+        """
+        kept = self.kept(room_id)
+        if kept is not None:
+            self._hits.inc()
+            return kept, False
+        return await self.get(room_id), True
+
+    async def room_with_code(self, text: str, partitions: int) -> str:
+        """The id of the room with a join code. Raises NOT_FOUND JOIN_CODE_NOT_FOUND."""
+        place = keys.parse_join_code(text, partitions)
+        token: bytes | None = None
+        if place is not None:
+            token = await self._store.read("GET", keys.code_key(*place))
+        if place is None or token is None:
+            raise refused(reasons.ERROR_REASON_JOIN_CODE_NOT_FOUND, "no room has this join code")
+        return keys.format_room_id(place[0], token.decode())
+
+    async def commit(self, before: Room, draft: Draft) -> Room:
+        """Commit a draft made from `before`; returns the new version, which is kept, and tells the listeners.
+
+        Raises CommitConflict when another step came first, JoinCodeTaken, and StoreUnavailable; after
+        StoreUncertain the step may or may not have been applied.
+        """
+        room = draft.room
+        step = draft.seal(os.urandom(8))
+        try:
+            reply = await self._run_commit(before, room, step)
+        except StoreUncertain:
+            self.forget(room.room_id)
+            raise
+        if reply != 1:
+            self.forget(room.room_id)
+            if reply == 2:
+                raise JoinCodeTaken
+            self._conflicts.inc()
+            current = decode_room(room.room_id, reply) if isinstance(reply, bytes) else None
+            if current is not None:
+                self._keep(current)
+            raise CommitConflict(current)
+        if room.status == Status.CLOSED:
+            self.forget(room.room_id)
+        else:
+            self._keep(room)
+        committed = CommittedStep(room.version, before.commit_id, step)
+        for listener in self._listeners:
+            listener.committed(room, committed)
+        return room
+
+    async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
+        """The steps `first` to `last` of a room's log, at most `most` of them, with their versions."""
+        partition, token = _place(room_id)
+        entries = await self._store.read(
+            "XRANGE", keys.log_key(partition, token), f"{first}-0", f"{last}-0", "COUNT", most
+        )
+        return [
+            (int(entry.partition(b"-")[0]), step_pb2.Step.FromString(fields[1])) for entry, fields in entries
+        ]
+
+    async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> None:
+        """Tell every replica that a seat has opened a Play stream, so that an older one ends."""
+        await self._store.write("PUBLISH", room_channel(room_id), PLAY_MESSAGE + bytes((seat,)) + stream_id)
+
+    def _run_commit(self, before: Room, room: Room, step: step_pb2.Step) -> Awaitable[object]:
+        partition, token = _place(room.room_id)
+        encoded_step = step.SerializeToString()
+        message = encode_step_message(room.version, before.commit_id, encoded_step)
+        channel = keys.room_channel(partition, token)
+        room_keys = [keys.room_key(partition, token), keys.log_key(partition, token), keys.due_key(partition)]
+        # A join code is without its partition in the key, as a room is.
+        code = keys.code_key(partition, room.join_code[-keys.JOIN_CODE_LENGTH :]) if room.join_code else ""
+        if room.status == Status.CLOSED:
+            listings = [keys.listing_key(partition, name) for name in _LISTED.values()]
+            closing = [*room_keys, *listings, *([code] if code else [])]
+            return self._run(CLOSE, closing, [room_header(before), token, channel, message, len(listings)])
+        extra = _listing_change(before, room, partition)
+        if code:
+            extra["c"] = code
+        finished = b""
+        if room.status == Status.OVER and before.status != Status.OVER:
+            finished = finished_match(room, step.time_ms).SerializeToString()
+            extra["f"] = keys.finished_key(partition)
+        return self._run(
+            COMMIT,
+            [*room_keys, *extra.values()],
+            [
+                room_header(before),
+                room_header(room) + encode_room(room),
+                room.version,
+                encoded_step,
+                room.expire_ms - step.time_ms + TTL_MARGIN_MS,
+                room.due_ms(self._lease_ms),
+                token,
+                channel,
+                message,
+                "".join(extra),
+                room.create_ms,
+                finished,
+                FINISHED_KEPT,
+            ],
+        )
+
+    def _run(
+        self, script: Script, script_keys: list[str], args: list[str | bytes | int]
+    ) -> Awaitable[object]:
+        return self._store.run(script, script_keys, args, durable=True)
+
+    async def _read(self, room_id: str) -> Room | None:
+        partition, token = _place(room_id)
+        stored: bytes | None = await self._store.read("GET", keys.room_key(partition, token))
+        if not stored:
+            return None
+        room = decode_room(room_id, stored)
+        self._keep(room)
+        return room
+
+    def _keep(self, room: Room) -> None:
+        self._kept[room.room_id] = room
+        self._kept.move_to_end(room.room_id)
+        if len(self._kept) > self._kept_rooms:
+            self._kept.popitem(last=False)
+
+
+def room_not_found(room_id: str) -> Exception:
+    """The error for a room that does not exist, or no longer."""
+    return refused(reasons.ERROR_REASON_ROOM_NOT_FOUND, "no room has this id", room_id=room_id[:64])
+
+
+def room_channel(room_id: str) -> str:
+    """The channel on which the steps of a room are published."""
+    return keys.room_channel(*_place(room_id))
+
+
+def finished_match(room: Room, end_ms: int) -> finished_pb2.FinishedMatch:
+    """What the rest of the cluster learns of a match that has ended."""
+    result = match_result_message(room)
+    assert result is not None
+    message = finished_pb2.FinishedMatch(
+        schema=1,
+        room_id=room.room_id,
+        match_id=room.match_id,
+        winner_plus_one=result.winner_seat + 1 if result.HasField("winner_seat") else 0,
+        end_reason=result.reason,
+        end_ms=end_ms,
+    )
+    for seat, score in zip(room.seats, result.scores, strict=True):
+        message.seats.add(player_id=seat.player_id, display_name=seat.name, bot=seat.bot, score=score)
+    return message
+
+
+def _place(room_id: str) -> tuple[int, str]:
+    place = keys.parse_room_id(room_id)
+    assert place is not None, "room ids are checked where they come in"
+    return place
+
+
+def _listing_change(before: Room, room: Room, partition: int) -> dict[str, str]:
+    """The public listings that the room leaves ("o") and enters ("i") with this step."""
+    if not room.options.public or (before.version and before.status == room.status):
+        return {}
+    listings = {"i": keys.listing_key(partition, _LISTED[room.status])}
+    if before.version:
+        listings["o"] = keys.listing_key(partition, _LISTED[before.status])
+    return listings
