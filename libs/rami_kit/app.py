@@ -1,0 +1,320 @@
+"""The life of a service process: settings, server, readiness, drain.
+
+A service's __main__ is one call: `sys.exit(main(Settings, build, "game"))`. Its `build` gets the App, adds servicers,
+checks, background tasks and closers, and returns; everything else, signals included, is done here.
+
+    start:  settings -> store -> build -> ports -> one JSON line on stdout -> ready when all checks hold
+    drain:  NOT_SERVING -> draining is set -> the server stops -> tasks end -> closers in reverse -> exit 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import random
+import signal
+import sys
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import grpc
+import grpc.aio
+import uvloop
+from google.protobuf import descriptor_pool
+from grpc_health.v1 import health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from rami_kit import health
+from rami_kit.access import Access
+from rami_kit.auth import ServiceTokens, TokenVerifier
+from rami_kit.interceptor import ServiceInterceptor
+from rami_kit.jwks import JwksError
+from rami_kit.logs import configure_logging
+from rami_kit.metrics import Metrics, MetricsServer, start_metrics_server
+from rami_kit.redis_store import Store, StoreClock
+from rami_kit.server import PortTakenError, bind, make_server
+from rami_kit.settings import ServiceSettings, SettingsError, load_settings, settings_values
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+EXIT_FAILED: Final = 1
+EXIT_BAD_SETTINGS: Final = 2
+READINESS_SECONDS: Final = 0.2
+"""How often the checks are looked at."""
+FIRST_RESTART_SECONDS: Final = 0.1
+LAST_RESTART_SECONDS: Final = 5.0
+STEADY_SECONDS: Final = 30.0
+"""A task that ran this long before it crashed is restarted as soon as one that crashed for the first time."""
+
+SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+ServicerT = TypeVar("ServicerT")
+
+_log = logging.getLogger(__name__)
+
+
+class App:
+    """One service process, or in tests one of several in a process.
+
+    `settings` are the service's own; `store` is None for a service that runs without one; `draining` is set
+    once the process begins to end: streams then raise `errors.shutting_down()`.
+    """
+
+    def __init__(self, settings: ServiceSettings, service_name: str) -> None:
+        """Takes what the settings name, but opens nothing. Raises SettingsError."""
+        self.settings = settings
+        self.service_name = service_name
+        self.audience = f"rami-{service_name}"
+        """What service tokens for this service are made out to."""
+        self.metrics = Metrics()
+        self.store: Store | None = None
+        self.draining = asyncio.Event()
+        self.port = 0
+        """The gRPC port in use, once started."""
+        self.metrics_port = 0
+        self.health = health.HealthServicer()
+        try:
+            verifier = TokenVerifier.from_settings(settings, self.audience)
+            self.interceptor = ServiceInterceptor(
+                verifier=verifier,
+                metrics=self.metrics.grpc,
+                max_message_bytes=settings.max_message_bytes,
+                max_stream_seconds=settings.max_stream_seconds,
+            )
+            self.server = make_server(settings, self.interceptor)
+        except JwksError as error:
+            raise SettingsError(f"RAMI_JWT_JWKS_FILE: {error}") from None
+        self._services: list[str] = []
+        self._checks: dict[str, Callable[[], bool]] = {}
+        self._failing: set[str] = set()
+        self._closers: list[Callable[[], Awaitable[None]]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._metrics_server: MetricsServer | None = None
+
+    # What a service's build uses.
+
+    @property
+    def clock(self) -> StoreClock:
+        """The store's clock. Raises RuntimeError in a service that has no store."""
+        return self.require_store().clock
+
+    def require_store(self) -> Store:
+        """The store, for a service that cannot do without. Raises RuntimeError where there is none."""
+        if self.store is None:
+            raise RuntimeError("the service runs without a store")
+        return self.store
+
+    def service_tokens(self, audience: str) -> ServiceTokens:
+        """Tokens with which this service calls another, such as "rami-ai"."""
+        return ServiceTokens(self.settings, audience, subject=self.audience)
+
+    def add_servicer(
+        self,
+        add_to_server: Callable[[ServicerT, grpc.aio.Server], None],
+        servicer: ServicerT,
+        service_full_name: str,
+        access: Access = Access.PLAYER,
+        overrides: Mapping[str, Access] | None = None,
+    ) -> None:
+        """Serves a servicer: `add_to_server` is the generated function, `overrides` are by method name.
+
+        Raises LookupError for a service or method that no .proto file names: a typing error must not decide
+        who may call what.
+        """
+        try:
+            methods = descriptor_pool.Default().FindServiceByName(service_full_name).methods_by_name
+        except KeyError:
+            raise LookupError(f"no service is named {service_full_name}") from None
+        for name in overrides or {}:
+            if name not in methods:
+                raise LookupError(f"{service_full_name} has no method {name}")
+        self.interceptor.add_service(service_full_name, access, overrides)
+        self.health.add_service(service_full_name)
+        self._services.append(service_full_name)
+        add_to_server(servicer, self.server)
+
+    def add_closer(self, closer: Callable[[], Awaitable[None]]) -> None:
+        """Calls `closer` at the end of draining; what was added last closes first."""
+        self._closers.append(closer)
+
+    def add_check(self, name: str, check: Callable[[], bool]) -> None:
+        """The process is ready only while every check holds. Checks look at what is known and never wait."""
+        self._checks[name] = check
+
+    def spawn(self, name: str, coro_fn: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Runs a background task until the process ends.
+
+        A crash is logged, counted, and the task begun again after a pause that grows to 5 s. One that returns
+        is over. It is cancelled, and waited for, while draining.
+        """
+        task = asyncio.create_task(self._supervise(name, coro_fn), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # The life of the process.
+
+    async def start(self, build: Callable[[App], Awaitable[None]]) -> None:
+        """Builds the service and serves it.
+
+        Raises SettingsError, or PortTakenError for a port that cannot be had; `drain` cleans up either way.
+        """
+        if self.settings.uses_built_in_secret:
+            _log.warning("built-in secrets are in use: everybody who reads the code can sign tokens")
+        if self.settings.redis_url is not None:
+            store = self.store = await Store.connect(self.settings, self.metrics)
+            self.add_closer(store.close)
+            self.add_check("store", lambda: store.healthy)
+        self._add_own_services()
+        await build(self)
+        self._add_reflection()
+        self.port = bind(self.server, self.settings)
+        try:
+            self._metrics_server = start_metrics_server(
+                self.metrics, host=self.settings.host, port=self.settings.metrics_port
+            )
+        except OSError as error:
+            place = f"{self.settings.host}:{self.settings.metrics_port}"
+            raise PortTakenError(f"cannot listen on {place} (RAMI_METRICS_PORT): {error.strerror}") from None
+        self.metrics_port = self._metrics_server.port
+        await self.server.start()
+        self._look_at_checks()
+        self.spawn("readiness", self._follow_checks)
+
+    async def drain(self) -> None:
+        """Ends the process's work in good order, within RAMI_DRAIN_GRACE_SECONDS; again, does nothing."""
+        if self.draining.is_set():
+            return
+        self.health.drain()
+        self.draining.set()
+        grace = self.settings.drain_grace_seconds
+        deadline = asyncio.get_running_loop().time() + grace
+        await self.server.stop(grace * 0.7)
+        # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
+        await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await self._within(deadline - grace * 0.1, "background tasks", _all_done(set(self._tasks)))
+        for closer in reversed(self._closers):
+            try:
+                await self._within(deadline, "closers", closer())
+            except Exception:
+                _log.exception("a closer failed")
+        if self._metrics_server is not None:
+            await asyncio.to_thread(self._metrics_server.close)
+
+    async def _within(self, deadline: float, what: str, awaitable: Awaitable[None]) -> None:
+        try:
+            async with asyncio.timeout_at(deadline):
+                await awaitable
+        except TimeoutError:
+            _log.warning("%s did not end in time", what)
+
+    def _add_own_services(self) -> None:
+        self.interceptor.add_service(health.SERVICE_NAME, Access.PUBLIC, deadline_required=False)
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, self.server)
+        self.interceptor.add_service(reflection.SERVICE_NAME, Access.PUBLIC, deadline_required=False)
+
+    def _add_reflection(self) -> None:
+        names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self.server)
+
+    async def _follow_checks(self) -> None:
+        while True:
+            await asyncio.sleep(READINESS_SECONDS)
+            self._look_at_checks()
+
+    def _look_at_checks(self) -> None:
+        failing = {name for name, check in self._checks.items() if not check()}
+        if failing != self._failing:
+            _log.warning("not ready: %s", ", ".join(sorted(failing))) if failing else _log.info("ready")
+            self._failing = failing
+        self.health.set_serving(not failing)
+
+    async def _supervise(self, name: str, coro_fn: Callable[[], Awaitable[None]]) -> None:
+        loop = asyncio.get_running_loop()
+        pause = FIRST_RESTART_SECONDS
+        while True:
+            began = loop.time()
+            try:
+                await coro_fn()
+            except Exception:
+                self.metrics.tasks.crashes.labels(name).inc()
+                _log.exception("background task %s crashed and is restarted", name)
+            else:
+                _log.info("background task %s is over", name)
+                return
+            if loop.time() - began > STEADY_SECONDS:
+                pause = FIRST_RESTART_SECONDS
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, LAST_RESTART_SECONDS)
+
+
+def main(
+    settings_cls: type[SettingsT],
+    build: Callable[[App], Awaitable[None]],
+    service_name: str,
+    argv: list[str] | None = None,
+) -> int:
+    """Runs a service until it is told to end; the exit code of its process.
+
+    0 after a drain, 1 when it cannot start or is forced to end, 2 for bad settings.
+    """
+    parser = argparse.ArgumentParser(
+        prog=service_name, description="Settings are environment variables with the prefix RAMI_."
+    )
+    parser.add_argument(
+        "--print-settings", action="store_true", help="print the settings in use as JSON and exit"
+    )
+    arguments = parser.parse_args(argv)
+    try:
+        settings = load_settings(settings_cls)
+        if arguments.print_settings:
+            print(json.dumps(settings_values(settings), indent=2))
+            return 0
+        configure_logging(settings.log_level, service_name)
+        return uvloop.run(_run(settings, build, service_name))
+    except SettingsError as error:
+        return _fail(service_name, f"bad settings: {error}", EXIT_BAD_SETTINGS)
+    except PortTakenError as error:
+        return _fail(service_name, str(error), EXIT_FAILED)
+
+
+async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]], service_name: str) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _on_signal, stop)
+    app = App(settings, service_name)
+    try:
+        await app.start(build)
+        line = {"service": service_name, "port": app.port, "metrics_port": app.metrics_port}
+        print(json.dumps(line), flush=True)
+        await stop.wait()
+        _log.info("draining")
+    finally:
+        await app.drain()
+    return 0
+
+
+def _on_signal(stop: asyncio.Event) -> None:
+    if stop.is_set():
+        # Whoever asks twice does not want to wait for anything, this loop included.
+        _log.warning("forced to end")
+        os._exit(EXIT_FAILED)
+    stop.set()
+
+
+def _fail(service_name: str, text: str, code: int) -> int:
+    print(f"{service_name}: {text}", file=sys.stderr, flush=True)
+    return code
+
+
+async def _all_done(tasks: set[asyncio.Task[None]]) -> None:
+    await asyncio.wait(tasks)
+
+
+__all__ = ["App", "main"]

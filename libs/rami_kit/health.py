@@ -1,0 +1,90 @@
+"""grpc.health.v1 for one process: NOT_SERVING until it is ready, while a check fails, and from the first
+moment of draining on.
+
+The servicer that comes with grpcio starts as SERVING and keeps its watches open while the server stops, so
+that they use up the whole grace; this one does neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from rami_kit.errors import shutting_down
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import grpc.aio
+
+SERVICE_NAME: Final = "grpc.health.v1.Health"
+
+_Status = health_pb2.HealthCheckResponse
+
+
+class HealthServicer(health_pb2_grpc.HealthServicer):
+    """Answers for the whole process ("") and for each of its services, which all share its state."""
+
+    def __init__(self) -> None:
+        self._services = {""}
+        self._serving = False
+        self._draining = False
+        self._changed = asyncio.Event()
+
+    @property
+    def serving(self) -> bool:
+        """What callers are told."""
+        return self._serving
+
+    def add_service(self, name: str) -> None:
+        """Makes a service known."""
+        self._services.add(name)
+
+    def set_serving(self, serving: bool) -> None:
+        """Tells everybody who watches. Has no effect any more once draining."""
+        if serving != self._serving and not self._draining:
+            self._serving = serving
+            self._wake()
+
+    def drain(self) -> None:
+        """NOT_SERVING for good; watches hear it and end."""
+        self._serving = False
+        self._draining = True
+        self._wake()
+
+    async def Check(  # noqa: N802 - the name of the RPC
+        self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext
+    ) -> health_pb2.HealthCheckResponse:
+        if request.service not in self._services:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "no service of this name")
+        return _Status(status=self._status(request.service))
+
+    async def Watch(  # noqa: N802 - the name of the RPC
+        self, request: health_pb2.HealthCheckRequest, _context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
+        told: int | None = None
+        while True:
+            changed = self._changed
+            status = self._status(request.service)
+            if status != told:
+                told = status
+                yield _Status(status=status)
+                continue  # it may have changed while the answer was on its way
+            if self._draining:
+                raise shutting_down()
+            await changed.wait()
+
+    def _status(self, service: str) -> health_pb2.HealthCheckResponse.ServingStatus:
+        if service not in self._services:
+            return _Status.SERVICE_UNKNOWN
+        return _Status.SERVING if self._serving else _Status.NOT_SERVING
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+__all__ = ["SERVICE_NAME", "HealthServicer"]

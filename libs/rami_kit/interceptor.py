@@ -1,0 +1,347 @@
+"""What stands between the wire and every handler: identity, limits, parsing, errors and RPC metrics.
+
+Each method's handler is wrapped once and the wrapper kept, so that a call pays only for what it uses. Raw
+bytes come in and are parsed here, which is how a malformed message becomes a status of ours; messages or
+bytes that are already encoded go out. The order of refusals: identity, deadline, size, form.
+
+This is the only place where an error becomes a status. gRPC's abort raises a plain Exception, which a broad
+`except` in a handler would swallow: handlers raise RamiError and know nothing of abort.
+
+A stream is one RPC for the metrics, ends UNAUTHENTICATED when its token does, and UNAVAILABLE, for the client
+to come again, when it gets old: only then does it move to a replica that has been added. A handler's
+`finally` has run before its RPC stops counting as in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import random
+import time
+from typing import TYPE_CHECKING, Any, Final, Never
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError, Message
+
+from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
+from rami_kit.access import Access
+from rami_kit.auth import Caller, CallerKind, TokenVerifier, set_current_caller, token_expired
+from rami_kit.errors import (
+    INTERNAL_TEXT,
+    STATUS_DETAILS_KEY,
+    RamiError,
+    from_engine_error,
+    reasons,
+    refused,
+    to_status,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from rami_kit.metrics import GrpcMetrics
+
+MAX_DEADLINE_SECONDS: Final = 60
+"""What callers are told when they bring no deadline."""
+
+_ENGINE_ERRORS: Final = (IllegalAction, MalformedAction, OptionsError)
+_OK: Final = "OK"
+_CANCELLED: Final = "CANCELLED"
+_DEADLINE_EXCEEDED: Final = "DEADLINE_EXCEEDED"
+
+_log = logging.getLogger(__name__)
+
+_Context = grpc.aio.ServicerContext
+
+
+class _Method:
+    """One method: what it demands, how it parses, and the metrics it writes, all looked up beforehand."""
+
+    def __init__(
+        self,
+        path: str,
+        handler: grpc.RpcMethodHandler,
+        access: Access,
+        deadline_required: bool,
+        metrics: GrpcMetrics,
+    ) -> None:
+        self.path = path
+        self.access = access
+        self.deadline_required = deadline_required
+        self.parse: Callable[[bytes], Message] = handler.request_deserializer  # type: ignore[assignment]
+        self.label = path.removeprefix("/")
+        self.started = metrics.started.labels(self.label)
+        self.in_flight = metrics.in_flight.labels(self.label)
+        self.seconds = metrics.seconds.labels(self.label)
+        self.handled = metrics.handled
+        self.handled_ok = metrics.handled.labels(self.label, _OK)
+
+    def ended(self, code: str, began: float) -> None:
+        """Counts one RPC that is over."""
+        if code is _OK:
+            self.handled_ok.inc()
+        else:
+            self.handled.labels(self.label, code).inc()
+        self.seconds.observe(time.perf_counter() - began)
+        self.in_flight.dec()
+
+
+class ServiceInterceptor(grpc.aio.ServerInterceptor):
+    """The one interceptor of a server; services are made known to it before they are served."""
+
+    def __init__(
+        self,
+        *,
+        verifier: TokenVerifier,
+        metrics: GrpcMetrics,
+        max_message_bytes: int = 65536,
+        max_stream_seconds: float = 0,
+    ) -> None:
+        self._verifier = verifier
+        self._metrics = metrics
+        self._max_message_bytes = max_message_bytes
+        self._max_stream_seconds = max_stream_seconds
+        self._access: dict[str, tuple[Access, Mapping[str, Access], bool]] = {}
+        self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def add_service(
+        self,
+        service: str,
+        access: Access,
+        overrides: Mapping[str, Access] | None = None,
+        *,
+        deadline_required: bool = True,
+    ) -> None:
+        """Declares who may call the methods of a service, by its full name; `overrides` go by method name."""
+        self._access[service] = (access, overrides or {}, deadline_required)
+
+    @property
+    def running(self) -> int:
+        """RPCs whose handlers have not finished."""
+        return self._running
+
+    async def wait_idle(self) -> None:
+        """Returns when no handler runs. A server's stop may return before that."""
+        await self._idle.wait()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler | None:
+        path = handler_call_details.method
+        wrapped = self._wrapped.get(path)
+        if wrapped is None:
+            handler = await continuation(handler_call_details)
+            if handler is None:
+                return None  # UNIMPLEMENTED; not remembered, for strangers choose the names
+            wrapped = self._wrapped[path] = self._wrap(path, handler)
+        return wrapped
+
+    def _wrap(self, path: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
+        service, _, name = path.removeprefix("/").partition("/")
+        declared = self._access.get(service)
+        if declared is None:
+            raise LookupError(f"{service} is served but nobody has declared who may call it")
+        access, overrides, deadline_required = declared
+        method = _Method(path, handler, overrides.get(name, access), deadline_required, self._metrics)
+        if handler.request_streaming:
+            if not handler.response_streaming:
+                raise TypeError(f"{path}: methods that stream only their requests are not supported")
+            streaming = self._stream(method, handler.stream_stream, request_streaming=True)
+            return grpc.stream_stream_rpc_method_handler(streaming)
+        if handler.response_streaming:
+            streaming = self._stream(method, handler.unary_stream, request_streaming=False)
+            return grpc.unary_stream_rpc_method_handler(streaming)
+        return grpc.unary_unary_rpc_method_handler(self._unary(method, handler.unary_unary))
+
+    # The wrappers.
+
+    def _unary(
+        self, method: _Method, behaviour: Callable[[Any, Any], Awaitable[Any]]
+    ) -> Callable[[bytes, Any], Any]:
+        parse_request = self._parse
+
+        async def unary(raw: bytes, context: _Context) -> bytes:
+            began = time.perf_counter()
+            self._begin(method)
+            code = _CANCELLED
+            try:
+                if method.access is not Access.PUBLIC:
+                    self._admit(method, context)
+                if method.deadline_required and context.time_remaining() is None:
+                    raise _deadline_required()
+                response = await behaviour(parse_request(method, raw), context)
+                encoded = response if type(response) is bytes else response.SerializeToString()
+                code = _OK
+                return encoded
+            except asyncio.CancelledError:
+                code = _cancelled(context)
+                raise
+            except Exception as error:
+                refusal = _refusal(method, context, error)
+                if refusal is None:
+                    code = _ended_elsewhere(context)
+                    raise
+                code = refusal.code.name
+                await _abort(context, refusal)
+            finally:
+                self._end()
+                method.ended(code, began)
+
+        return unary
+
+    def _stream(
+        self, method: _Method, behaviour: Callable[[Any, Any], AsyncIterator[Any]], *, request_streaming: bool
+    ) -> Callable[[Any, Any], Any]:
+        if not inspect.isasyncgenfunction(behaviour):
+            raise TypeError(f"{method.path}: handlers of streams are async generators")
+
+        async def stream(incoming: Any, context: _Context) -> None:
+            began = time.perf_counter()
+            self._begin(method)
+            code = _CANCELLED
+            try:
+                expires_in = None
+                if method.access is not Access.PUBLIC:
+                    expires_in = self._admit(method, context).expires_at - time.time()
+                request = (
+                    self._requests(method, incoming) if request_streaming else self._parse(method, incoming)
+                )
+                await self._run_stream(behaviour(request, context), context, expires_in)
+                code = _OK
+            except asyncio.CancelledError:
+                code = _cancelled(context)
+                raise
+            except Exception as error:
+                refusal = _refusal(method, context, error)
+                if refusal is None:
+                    code = _ended_elsewhere(context)
+                    raise
+                code = refusal.code.name
+                await _abort(context, refusal)
+            finally:
+                self._end()
+                method.ended(code, began)
+
+        return stream
+
+    async def _run_stream(
+        self, responses: AsyncIterator[Any], context: _Context, expires_in: float | None
+    ) -> None:
+        """Writes what a handler yields until it ends, its token does, or it is old; its `finally` has run."""
+        oldest = self._max_stream_seconds * random.uniform(0.9, 1.1) or None
+        expires_first = expires_in is not None and (oldest is None or expires_in <= oldest)
+        limit = asyncio.timeout(expires_in if expires_first else oldest)
+        try:
+            async with limit:
+                try:
+                    async for response in responses:
+                        await context.write(
+                            response if type(response) is bytes else response.SerializeToString()
+                        )
+                finally:
+                    await responses.aclose()  # type: ignore[attr-defined]
+        except TimeoutError:
+            if not limit.expired():
+                raise  # the handler's own
+            raise (token_expired() if expires_first else _too_old()) from None
+
+    async def _requests(self, method: _Method, incoming: AsyncIterator[bytes]) -> AsyncIterator[Message]:
+        async for raw in incoming:
+            yield self._parse(method, raw)
+
+    # Their parts.
+
+    def _begin(self, method: _Method) -> None:
+        method.started.inc()
+        method.in_flight.inc()
+        self._running += 1
+        if self._running == 1:
+            self._idle.clear()
+
+    def _end(self) -> None:
+        self._running -= 1
+        if self._running == 0:
+            self._idle.set()
+
+    def _admit(self, method: _Method, context: _Context) -> Caller:
+        caller = self._verifier.verify_metadata(context.invocation_metadata())
+        wanted = CallerKind.PLAYER if method.access is Access.PLAYER else CallerKind.SERVICE
+        if caller.kind is not wanted:
+            raise refused(
+                reasons.ERROR_REASON_SCOPE_MISSING,
+                f"the method is for {wanted.value}s only",
+                scope=wanted.value,
+            )
+        set_current_caller(caller)
+        return caller
+
+    def _parse(self, method: _Method, raw: bytes) -> Message:
+        if len(raw) > self._max_message_bytes:
+            raise refused(
+                reasons.ERROR_REASON_MESSAGE_TOO_LARGE,
+                f"the request has more than {self._max_message_bytes} bytes",
+                limit_bytes=self._max_message_bytes,
+            )
+        try:
+            return method.parse(raw)
+        except DecodeError:
+            raise refused(
+                reasons.ERROR_REASON_MALFORMED_MESSAGE, "the bytes are no message of the request's type"
+            ) from None
+
+
+def _refusal(method: _Method, context: _Context, error: Exception) -> RamiError | None:
+    """What the caller is told about an exception; None when the RPC has its end already."""
+    if isinstance(error, grpc.aio.AbortError) or context.done():
+        return None
+    if isinstance(error, RamiError):
+        if error.code is grpc.StatusCode.INTERNAL:
+            _log.error("a defect ended %s", method.label, exc_info=error)
+        return error
+    if isinstance(error, _ENGINE_ERRORS):
+        return from_engine_error(error)
+    if context.cancelled():
+        return None  # a consequence of the client's leaving, whatever it is called
+    _log.error("an uncaught error ended %s", method.label, exc_info=error)
+    return RamiError(reasons.ERROR_REASON_INTERNAL, INTERNAL_TEXT)
+
+
+async def _abort(context: _Context, refusal: RamiError) -> Never:
+    status = to_status(refusal)
+    trailers = ((STATUS_DETAILS_KEY, status.SerializeToString()),)
+    await context.abort(refusal.code, status.message, trailers)
+
+
+def _cancelled(context: _Context) -> str:
+    """The code under which a cancelled RPC counts: what its client saw."""
+    remaining = context.time_remaining()
+    return _DEADLINE_EXCEEDED if remaining is not None and remaining <= 0 else _CANCELLED
+
+
+def _ended_elsewhere(context: _Context) -> str:
+    code = context.code()
+    return code.name if isinstance(code, grpc.StatusCode) else _CANCELLED
+
+
+def _deadline_required() -> RamiError:
+    return refused(
+        reasons.ERROR_REASON_DEADLINE_REQUIRED,
+        "a unary call needs a deadline",
+        max_seconds=MAX_DEADLINE_SECONDS,
+    )
+
+
+def _too_old() -> RamiError:
+    return refused(
+        reasons.ERROR_REASON_SHUTTING_DOWN, "the stream is old: open it again", retry_after_seconds=0
+    )
+
+
+__all__ = ["ServiceInterceptor"]
