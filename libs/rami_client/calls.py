@@ -1,0 +1,113 @@
+"""How a call is made: channels, metadata, deadlines, request ids, and which failures are tried again.
+
+A mutation is repeated with the request id it was first sent with, so that it applies once however often it is
+sent. Only UNAVAILABLE and DEADLINE_EXCEEDED are tried again: everything else is an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass
+from random import SystemRandom
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import grpc
+
+from rami_client.errors import DeadlineExceededError, RpcError, UnavailableError, error_from_call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+ROOM_METADATA: Final = "rami-room-id"
+"""Lets an edge route all calls of a room to one replica."""
+
+_CHANNEL_OPTIONS: Final[Sequence[tuple[str, int]]] = (
+    # A phone that changes networks leaves half-open connections: pings find them. Servers allow one in 5 s.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # A restarted server is found again within a second, not within gRPC's default of up to two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    # Retries are this module's: the core's own would hide how often a call was sent.
+    ("grpc.enable_retries", 0),
+)
+_RANDOM: Final = SystemRandom()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how fast a failed call or stream is tried again."""
+
+    attempts: int = 5
+    """How often a unary call is sent at most."""
+    first_backoff_seconds: float = 0.1
+    """The longest pause before the second attempt; doubles with each further one."""
+    max_backoff_seconds: float = 3.0
+    """Where the doubling ends."""
+    give_up_after_seconds: float = 60.0
+    """How long a stream may stay broken before its follower ends with the last error."""
+
+    def pause_seconds(self, failures: int, error: RpcError | None = None) -> float:
+        """How long to wait after so many failures in a row (1 or more): random, and never less than the
+        server asks for.
+        """
+        longest = min(self.max_backoff_seconds, self.first_backoff_seconds * 2.0 ** min(failures - 1, 16))
+        asked = error.retry_after_seconds if error is not None else None
+        return max(_RANDOM.uniform(longest / 2, longest), asked or 0.0)
+
+
+def open_channel(target: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    """A channel to a gRPC target; plain text without credentials. Connects with the first call."""
+    if credentials is None:
+        return grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS)
+    return grpc.aio.secure_channel(target, credentials, options=_CHANNEL_OPTIONS)
+
+
+def new_request_id() -> str:
+    """A fresh UUID version 4 in canonical text form."""
+    return str(uuid.uuid4())
+
+
+class Calls:
+    """Makes the calls of one signed-in player. `token` may change while calls are made."""
+
+    def __init__(self, token: str | None, deadline_seconds: float, retry: RetryPolicy) -> None:
+        self.token = token
+        """The bearer token; None before signing in."""
+        self.deadline_seconds = deadline_seconds
+        self.retry = retry
+
+    def metadata(self, room_id: str = "") -> tuple[tuple[str, str], ...]:
+        """What every call carries."""
+        pairs: list[tuple[str, str]] = []
+        if self.token is not None:
+            pairs.append(("authorization", f"Bearer {self.token}"))
+        if room_id:
+            pairs.append((ROOM_METADATA, room_id))
+        return tuple(pairs)
+
+    async def unary(
+        self,
+        method: grpc.aio.UnaryUnaryMultiCallable[Request, Response],
+        request: Request,
+        *,
+        room_id: str = "",
+    ) -> Response:
+        """The answer to a call, which is sent again while nobody answers. Raises RpcError."""
+        failures = 0
+        while True:
+            try:
+                return await method(request, timeout=self.deadline_seconds, metadata=self.metadata(room_id))
+            except grpc.aio.AioRpcError as failure:
+                error = error_from_call(failure)
+                failures += 1
+                if (
+                    not isinstance(error, (UnavailableError, DeadlineExceededError))
+                    or failures >= self.retry.attempts
+                ):
+                    raise error from failure
+            await asyncio.sleep(self.retry.pause_seconds(failures, error))

@@ -1,0 +1,258 @@
+"""The client: signs in, and calls everything that a player may call.
+
+    async with Client.connect(game="127.0.0.1:7001", matchmaking="127.0.0.1:7003") as client:
+        await client.sign_in_as_guest("Ada")
+        ticket = await client.join_queue(player_counts=[3], bots_allowed=True)
+        assignment = await client.wait_for_match(ticket.ticket_id)
+        async with client.table(assignment.room_id) as table:
+            await play_match(table, MyBot())
+
+Requests and answers are the contract's own messages; actions and views are the engine's. Every call may
+raise RpcError.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from rami.game.v1 import game_service_pb2 as game
+from rami.game.v1 import game_service_pb2_grpc, rule_sheet_service_pb2_grpc
+from rami.game.v1 import rule_sheet_service_pb2 as sheets
+from rami.matchmaking.v1 import matchmaking_service_pb2_grpc, player_service_pb2_grpc
+from rami.matchmaking.v1 import player_service_pb2 as players
+from rami_client.calls import Calls, RetryPolicy, new_request_id, open_channel
+from rami_client.queueing import Queueing
+from rami_client.state import RoomMirror
+from rami_client.table import Table
+from rami_client.watch import Watch
+from rami_wire import action_to_proto
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+    import grpc
+
+    from rami.game.v1 import room_pb2, rules_pb2
+    from rami_client.receipt import Receipt
+    from rami_engine import Action
+
+
+class Client(Queueing):
+    """A player's connection to a cluster. Made by `connect`; use it as an async context manager."""
+
+    def __init__(
+        self, game_channel: grpc.aio.Channel, matchmaking_channel: grpc.aio.Channel, calls: Calls
+    ) -> None:
+        super().__init__(matchmaking_service_pb2_grpc.MatchmakingServiceStub(matchmaking_channel), calls)
+        self.player_id = ""
+        """The player's opaque id; empty until a guest has signed in."""
+        self._channels = {game_channel, matchmaking_channel}
+        self._game = game_service_pb2_grpc.GameServiceStub(game_channel)
+        self._sheets = rule_sheet_service_pb2_grpc.RuleSheetServiceStub(game_channel)
+        self._players = player_service_pb2_grpc.PlayerServiceStub(matchmaking_channel)
+
+    @classmethod
+    def connect(
+        cls,
+        *,
+        game: str,
+        matchmaking: str | None = None,
+        token: str | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        deadline_seconds: float = 10.0,
+        retry: RetryPolicy | None = None,
+    ) -> Self:
+        """A client of the services at these gRPC targets; `matchmaking` None means that the game target, an
+        edge, serves it as well.
+
+        Connects with the first call. `token` is the bearer token of a player who is signed in already;
+        `credentials` turn on TLS; `deadline_seconds` bounds every attempt of a unary call. Must be called in
+        an event loop.
+        """
+        game_channel = open_channel(game, credentials)
+        matchmaking_channel = open_channel(matchmaking, credentials) if matchmaking else game_channel
+        return cls(game_channel, matchmaking_channel, Calls(token, deadline_seconds, retry or RetryPolicy()))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections; tables and watches end. Idempotent."""
+        for channel in self._channels:
+            await channel.close()
+
+    @property
+    def token(self) -> str | None:
+        """The bearer token in use: a secret. None before signing in."""
+        return self._calls.token
+
+    async def sign_in_as_guest(self, display_name: str) -> players.CreateGuestResponse:
+        """Signs in a new guest, as whom this client acts from here on."""
+        request = players.CreateGuestRequest(display_name=display_name)
+        guest = await self._calls.unary(self._players.CreateGuest, request)
+        self._calls.token = guest.token
+        self.player_id = guest.player_id
+        return guest
+
+    async def create_room(
+        self,
+        options: room_pb2.RoomOptions,
+        *,
+        bots: Mapping[int, str] | None = None,
+        observe: bool = False,
+    ) -> room_pb2.Room:
+        """Creates a room with this player as its host, and bots (profile by seat) in it."""
+        request = game.CreateRoomRequest(
+            request_id=new_request_id(), options=options, bots=_bot_seats(bots or {}), observe=observe
+        )
+        return (await self._calls.unary(self._game.CreateRoom, request)).room
+
+    async def get_room(self, room_id: str) -> room_pb2.Room:
+        """A room as this player may see it."""
+        request = game.GetRoomRequest(room_id=room_id)
+        return (await self._calls.unary(self._game.GetRoom, request, room_id=room_id)).room
+
+    async def list_rooms(
+        self, status: room_pb2.RoomStatus.ValueType | None = None, *, limit: int = 100
+    ) -> list[room_pb2.Room]:
+        """At most `limit` public rooms in a state, newest first; None means lobbies."""
+        request = game.ListRoomsRequest(page_size=min(limit, 100))
+        if status is not None:
+            request.status = status
+        rooms: list[room_pb2.Room] = []
+        while len(rooms) < limit:
+            page = await self._calls.unary(self._game.ListRooms, request)
+            rooms.extend(page.rooms)
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        return rooms[:limit]
+
+    async def join_room(
+        self, room_id: str = "", *, join_code: str = "", seat: int | None = None
+    ) -> game.JoinRoomResponse:
+        """Takes a seat by the room's id or by its join code, or takes the own one back from a stand-in."""
+        request = game.JoinRoomRequest(request_id=new_request_id(), seat=seat)
+        if join_code:
+            request.join_code = join_code
+        else:
+            request.room_id = room_id
+        return await self._calls.unary(self._game.JoinRoom, request, room_id=room_id)
+
+    async def leave_room(self, room_id: str) -> int:
+        """Leaves the own seat; the version of the room afterwards."""
+        request = game.LeaveRoomRequest(request_id=new_request_id(), room_id=room_id)
+        return (await self._calls.unary(self._game.LeaveRoom, request, room_id=room_id)).version
+
+    async def update_seats(self, room_id: str, bots: Mapping[int, str]) -> room_pb2.Room:
+        """Puts bots (profile by seat) in seats, or takes them out where the profile is empty. Host only."""
+        request = game.UpdateSeatsRequest(
+            request_id=new_request_id(), room_id=room_id, changes=_bot_seats(bots)
+        )
+        return (await self._calls.unary(self._game.UpdateSeats, request, room_id=room_id)).room
+
+    async def set_entropy(self, room_id: str, entropy: bytes) -> room_pb2.Room:
+        """Brings 1 to 32 bytes of own entropy. A `Table` does so by itself."""
+        request = game.SetEntropyRequest(request_id=new_request_id(), room_id=room_id, entropy=entropy)
+        return (await self._calls.unary(self._game.SetEntropy, request, room_id=room_id)).room
+
+    async def start_match(self, room_id: str) -> int:
+        """Starts the match; the version of the room afterwards. Host only."""
+        request = game.StartMatchRequest(request_id=new_request_id(), room_id=room_id)
+        return (await self._calls.unary(self._game.StartMatch, request, room_id=room_id)).version
+
+    async def get_view(self, room_id: str) -> game.GetViewResponse:
+        """The match as this player may see it, with what it may do."""
+        request = game.GetViewRequest(room_id=room_id)
+        return await self._calls.unary(self._game.GetView, request, room_id=room_id)
+
+    async def submit_action(
+        self, room_id: str, action: Action, *, expected_version: int
+    ) -> game.SubmitActionResponse:
+        """Plays one action by a call of its own. Playing many, a `Table` is faster and stays current."""
+        request = game.SubmitActionRequest(
+            request_id=new_request_id(),
+            room_id=room_id,
+            expected_version=expected_version,
+            action=action_to_proto(action),
+            legal_actions=True,
+        )
+        return await self._calls.unary(self._game.SubmitAction, request, room_id=room_id)
+
+    async def rematch(self, room_id: str) -> game.RematchResponse:
+        """Asks for another match of those who sat in the room."""
+        request = game.RematchRequest(request_id=new_request_id(), room_id=room_id)
+        return await self._calls.unary(self._game.Rematch, request, room_id=room_id)
+
+    async def replay(self, room_id: str) -> game.GetReplayResponse:
+        """The whole record of a match: all pages in one."""
+        request = game.GetReplayRequest(room_id=room_id, page_size=50)
+        whole = await self._calls.unary(self._game.GetReplay, request, room_id=room_id)
+        while whole.next_page_token:
+            request.page_token = whole.next_page_token
+            page = await self._calls.unary(self._game.GetReplay, request, room_id=room_id)
+            whole.header.CopyFrom(page.header)
+            whole.rounds.extend(page.rounds)
+            whole.next_page_token = page.next_page_token
+        return whole
+
+    async def list_rule_sheets(self) -> list[sheets.RuleSheetInfo]:
+        """The languages that there are rule sheets in."""
+        request = sheets.ListRuleSheetsRequest()
+        found: list[sheets.RuleSheetInfo] = []
+        while True:
+            page = await self._calls.unary(self._sheets.ListRuleSheets, request)
+            found.extend(page.sheets)
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
+
+    async def rule_sheet(
+        self, locales: Iterable[str] = (), options: rules_pb2.RuleOptions | None = None
+    ) -> sheets.RuleSheet:
+        """The rules in the language that fits best (BCP 47 tags in order of preference)."""
+        request = sheets.GetRuleSheetRequest(locales=locales, options=options)
+        return (await self._calls.unary(self._sheets.GetRuleSheet, request)).sheet
+
+    async def player(self, player_id: str = "") -> players.Player:
+        """A player's rating and record; the own one without an id."""
+        request = players.GetPlayerRequest(player_id=player_id)
+        return (await self._calls.unary(self._players.GetPlayer, request)).player
+
+    async def leaderboard(self, *, limit: int = 20) -> list[players.RankedPlayer]:
+        """At most `limit` players by rating, best first."""
+        request = players.ListLeaderboardRequest(page_size=min(limit, 100))
+        ranked: list[players.RankedPlayer] = []
+        while len(ranked) < limit:
+            page = await self._calls.unary(self._players.ListLeaderboard, request)
+            ranked.extend(page.players)
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        return ranked[:limit]
+
+    def table(self, room_id: str, *, seat: int | None = None, receipt: Receipt | None = None) -> Table:
+        """The table of a room that this player holds a seat in, kept open from `async with` on.
+
+        Brings entropy by itself. `seat` helps before the match where the client does not know its player id;
+        `receipt` writes down what is seen.
+        """
+        mirror = RoomMirror(seat=seat, player_id=self.player_id)
+        return Table(self._game, self._calls, room_id, mirror, receipt)
+
+    def watch(self, room_id: str) -> Watch:
+        """A watcher of a room, kept current from `async with` on."""
+        return Watch(self._game, self._calls, room_id, RoomMirror(player_id=self.player_id))
+
+
+def _bot_seats(bots: Mapping[int, str]) -> list[game.BotSeat]:
+    return [game.BotSeat(seat=seat, bot=bot) for seat, bot in bots.items()]

@@ -1,0 +1,109 @@
+"""Waiting in the queue: tickets, and following one until it has a seat."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from rami.matchmaking.v1 import matchmaking_service_pb2 as matchmaking
+from rami_client.calls import new_request_id
+from rami_client.errors import RpcError, TicketEndedError, UnavailableError, error_from_call
+from rami_client.follow import PASSING_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from rami.game.v1 import rules_pb2
+    from rami.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceAsyncStub
+    from rami_client.calls import Calls
+
+_ENDED: Final = frozenset(
+    {
+        matchmaking.TICKET_STATE_MATCHED,
+        matchmaking.TICKET_STATE_CANCELLED,
+        matchmaking.TICKET_STATE_EXPIRED,
+    }
+)
+
+
+class Queueing:
+    """The part of a client that queues."""
+
+    def __init__(self, stub: MatchmakingServiceAsyncStub, calls: Calls) -> None:
+        self._matchmaking = stub
+        self._calls = calls
+
+    async def join_queue(
+        self,
+        *,
+        player_counts: Iterable[int],
+        rules: Iterable[rules_pb2.RuleOptions] = (),
+        bots_allowed: bool = True,
+        bot: str = "",
+    ) -> matchmaking.Ticket:
+        """Queues this player for a table of one of these sizes, by one of these rules (none: the defaults).
+
+        `bot` is the profile to fill with, empty for the service's choice. Raises FailedPreconditionError
+        ALREADY_QUEUED while another ticket is live.
+        """
+        criteria = matchmaking.TicketCriteria(
+            player_counts=player_counts, rules=rules, bots_allowed=bots_allowed, bot=bot
+        )
+        request = matchmaking.CreateTicketRequest(request_id=new_request_id(), criteria=criteria)
+        return (await self._calls.unary(self._matchmaking.CreateTicket, request)).ticket
+
+    async def get_ticket(self, ticket_id: str) -> matchmaking.Ticket:
+        """An own ticket as it is now."""
+        request = matchmaking.GetTicketRequest(ticket_id=ticket_id)
+        return (await self._calls.unary(self._matchmaking.GetTicket, request)).ticket
+
+    async def leave_queue(self, ticket_id: str) -> matchmaking.Ticket:
+        """Withdraws a ticket. Raises FailedPreconditionError TICKET_MATCHED when it is too late."""
+        request = matchmaking.CancelTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
+        return (await self._calls.unary(self._matchmaking.CancelTicket, request)).ticket
+
+    async def queue(self) -> list[matchmaking.QueuePool]:
+        """How many wait for what, and for how long."""
+        request = matchmaking.GetQueueRequest()
+        return list((await self._calls.unary(self._matchmaking.GetQueue, request)).pools)
+
+    async def watch_ticket(self, ticket_id: str) -> AsyncIterator[matchmaking.Ticket]:
+        """A ticket now and after each change, until it is matched, cancelled or expired. Survives broken
+        streams.
+        """
+        clock = asyncio.get_running_loop().time
+        last: matchmaking.Ticket | None = None
+        failures, heard_at = 0, clock()
+        while True:
+            call = self._matchmaking.WatchTicket(
+                matchmaking.WatchTicketRequest(ticket_id=ticket_id), metadata=self._calls.metadata()
+            )
+            error: RpcError = UnavailableError(grpc.StatusCode.UNAVAILABLE, "the stream ended early")
+            try:
+                async for response in call:
+                    failures, heard_at = 0, clock()
+                    if response.ticket != last:
+                        last = response.ticket
+                        yield last
+                    if last.state in _ENDED:
+                        return
+            except grpc.aio.AioRpcError as failure:
+                error = error_from_call(failure)
+            finally:
+                call.cancel()
+            silent = clock() - heard_at > self._calls.retry.give_up_after_seconds
+            if silent or error.code not in PASSING_CODES:
+                raise error
+            failures += 1
+            await asyncio.sleep(self._calls.retry.pause_seconds(failures, error))
+
+    async def wait_for_match(self, ticket_id: str) -> matchmaking.Assignment:
+        """The seat that a ticket gets. Raises TicketEndedError when it is cancelled or expires instead."""
+        state = matchmaking.TICKET_STATE_UNSPECIFIED
+        async for ticket in self.watch_ticket(ticket_id):
+            state = ticket.state
+            if state == matchmaking.TICKET_STATE_MATCHED:
+                return ticket.assignment
+        raise TicketEndedError(ticket_id, state, matchmaking.TicketState.Name(state))

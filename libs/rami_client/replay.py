@@ -1,0 +1,118 @@
+"""Replay files, and checking a replay from its commitment to its winner.
+
+A replay file holds one rami.game.v1.GetReplayResponse with all rounds and no page token, as protobuf JSON:
+every language with the contract's messages reads it, and so does the eye. `verify` trusts nothing in it:
+what follows from the seeds and the actions is computed anew, and with a receipt it must also be the match
+that the player saw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from google.protobuf import json_format
+
+from rami.game.v1 import game_service_pb2 as game
+from rami.game.v1 import rules_pb2
+from rami_client.errors import BadFileError
+from rami_client.receipt_check import check_receipt
+from rami_engine import (
+    RULES_ID,
+    RULES_VERSION,
+    MalformedAction,
+    OptionsError,
+    ReplayError,
+    ReplayPlace,
+    VerifiedReplay,
+    verify_replay,
+)
+from rami_wire import replay_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rami.game.v1 import replay_pb2
+    from rami_client.receipt import Receipt
+
+
+class Verification(NamedTuple):
+    """What a check has proved."""
+
+    replay: VerifiedReplay
+    sightings: int | None
+    """How many steps of the receipt agree with the replay; None without a receipt."""
+
+
+def save_replay(path: Path, replay: game.GetReplayResponse) -> None:
+    """Writes a replay file. Raises OSError."""
+    path.write_text(json_format.MessageToJson(replay, indent=1) + "\n", encoding="utf-8")
+
+
+def load_replay(path: Path) -> game.GetReplayResponse:
+    """Reads a replay file. Raises BadFileError for a file that is none, and OSError."""
+    try:
+        replay = json_format.Parse(path.read_text(encoding="utf-8"), game.GetReplayResponse())
+    except (UnicodeDecodeError, json_format.ParseError) as error:
+        raise BadFileError(path, f"is no replay: {error}") from error
+    if not replay.HasField("header"):
+        raise BadFileError(path, "is no replay: it has no header")
+    return replay
+
+
+def verify(replay: game.GetReplayResponse, receipt: Receipt | None = None) -> Verification:
+    """Checks a replay, against a receipt where there is one. Raises ReplayError at the first place that is
+    wrong.
+    """
+    header = replay.header
+    _check_header(replay)
+    try:
+        record = replay_record(header, replay.rounds)
+    except (MalformedAction, OptionsError) as error:
+        raise ReplayError(ReplayPlace(), str(error)) from error
+    verified = verify_replay(record)
+    if header.HasField("result"):
+        _check_result(header, verified)
+    _check_versions(replay)
+    return Verification(verified, check_receipt(replay, record, receipt) if receipt is not None else None)
+
+
+def _check_header(replay: game.GetReplayResponse) -> None:
+    header = replay.header
+    if (header.rules_id, header.rules_version) != (RULES_ID, RULES_VERSION):
+        raise ReplayError(
+            ReplayPlace(),
+            f"was played by {header.rules_id} {header.rules_version}, "
+            f"and this program checks {RULES_ID} {RULES_VERSION}",
+        )
+    if replay.next_page_token:
+        raise ReplayError(ReplayPlace(), "is one page of a longer record")
+    if [seat.seat for seat in header.seats] != list(range(len(header.seats))):
+        raise ReplayError(ReplayPlace(), "its seats are not numbered in order")
+
+
+def _check_result(header: replay_pb2.ReplayHeader, verified: VerifiedReplay) -> None:
+    result = header.result
+    if tuple(result.scores) != verified.scores:
+        raise ReplayError(ReplayPlace(), f"its scores are {list(verified.scores)}, not {list(result.scores)}")
+    if result.reason == rules_pb2.MATCH_END_REASON_ABANDONED:
+        return
+    if verified.winner is None:
+        raise ReplayError(ReplayPlace(), "is recorded as decided, but its rounds decide nothing")
+    decided = verified.scores[verified.winner] >= header.options.target_score
+    if result.reason != (
+        rules_pb2.MATCH_END_REASON_TARGET_SCORE if decided else rules_pb2.MATCH_END_REASON_TURN_LIMIT
+    ):
+        raise ReplayError(ReplayPlace(), "the reason of its end is not the one recorded")
+
+
+def _check_versions(replay: game.GetReplayResponse) -> None:
+    """A step of the room comes after the one before it."""
+    version = 0
+    for played in replay.rounds:
+        for number, action in enumerate(played.actions, 1):
+            if action.version < version or not action.version:
+                raise ReplayError(
+                    ReplayPlace(played.round_number, number),
+                    f"its version {action.version} does not follow {version}",
+                )
+            version = action.version

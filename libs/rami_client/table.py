@@ -1,0 +1,195 @@
+"""One seat at a table: plays over a `Play` stream that is kept open for as long as the room lives.
+
+An action that was sent when the stream broke is sent again on the next one with its first request id, once
+that stream has said where the room stands: it applies once, or its refusal is the answer. After a rewind
+nothing is sent again, because what the action was chosen on did not happen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from rami.game.v1 import game_service_pb2 as game
+from rami.game.v1 import room_pb2
+from rami_client.calls import new_request_id
+from rami_client.errors import (
+    DeadlineExceededError,
+    RamiClientError,
+    RewoundError,
+    RpcError,
+    TableEndedError,
+    UnavailableError,
+    error_from_status,
+)
+from rami_client.follow import Follower
+from rami_engine import MAX_ENTROPY_SIZE, SEED_SIZE
+from rami_wire import action_to_proto
+
+if TYPE_CHECKING:
+    from rami.game.v1.game_service_pb2_grpc import GameServiceAsyncStub
+    from rami_client.calls import Calls
+    from rami_client.follow import News, Stream
+    from rami_client.receipt import Receipt
+    from rami_client.state import RoomMirror, Update
+    from rami_engine import Action
+
+_LOG: Final = logging.getLogger(__name__)
+_ENTROPY_TOO_LATE: Final = frozenset({"ENTROPY_ALREADY_SET", "MATCH_ALREADY_STARTED"})
+
+PlayStream = grpc.aio.StreamStreamCall[game.PlayRequest, game.PlayResponse]
+
+
+class Table(Follower):
+    """A seat at a table. Made by `Client.table`; use it as an async context manager."""
+
+    def __init__(
+        self,
+        stub: GameServiceAsyncStub,
+        calls: Calls,
+        room_id: str,
+        mirror: RoomMirror,
+        receipt: Receipt | None = None,
+    ) -> None:
+        super().__init__(calls, room_id, mirror)
+        self.receipt = receipt
+        """Where what is seen is written down; None for nowhere."""
+        self._stub = stub
+        self._play: PlayStream | None = None
+        """The stream, once it has said where the room stands; None while there is none."""
+        self._opening: PlayStream | None = None
+        self._writing = asyncio.Lock()
+        self._pending: dict[str, tuple[game.PlayAction, asyncio.Future[int]]] = {}
+        self._entropy: asyncio.Task[None] | None = None
+        self._entropy_request: game.SetEntropyRequest | None = None
+
+    @property
+    def legal_actions(self) -> tuple[Action, ...]:
+        """What this seat may do now, in canonical order; empty unless it is to move."""
+        return self._mirror.legal_actions
+
+    async def act(self, action: Action, *, expected_version: int | None = None) -> int:
+        """Plays an action chosen on the version that is held, or on `expected_version`.
+
+        The answer is the version of the room after it; by then `view` shows what it did. Raises
+        ActionRefusedError with the reason of the rules, StaleVersionError when the room has moved on,
+        RewoundError when its past was lost meanwhile, TableEndedError or what ended the table. The action
+        then did not apply, except that nobody can tell after the end of the table.
+        """
+        if self._ended:
+            raise self.error or TableEndedError("the table is closed")
+        request = game.PlayAction(
+            request_id=new_request_id(),
+            expected_version=self.version if expected_version is None else expected_version,
+            action=action_to_proto(action),
+        )
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._pending[request.request_id] = (request, answer)
+        try:
+            if self._play is not None:
+                await self._send(self._play, game.PlayRequest(action=request))
+            return await answer
+        finally:
+            self._pending.pop(request.request_id, None)
+
+    async def wait_for_turn(self) -> bool:
+        """Waits until this seat may act; False when the match is over. Raises what ended the table."""
+        while not self.legal_actions:
+            if self.error is not None:
+                raise self.error
+            if self.over or self._ended:
+                return False
+            await self.changed()
+        return True
+
+    async def close(self) -> None:
+        """Ends the stream; the seat stays the player's. Idempotent."""
+        entropy, self._entropy = self._entropy, None
+        if entropy is not None:
+            entropy.cancel()
+            with suppress(asyncio.CancelledError):
+                await entropy
+        await super().close()
+
+    def _open(self) -> PlayStream:
+        self._play = None
+        self._opening = self._stub.Play(metadata=self._calls.metadata(self.room_id))
+        return self._opening
+
+    async def _greet(self, stream: Stream) -> None:
+        assert stream is self._opening, "a stream is greeted right after it was opened"
+        hello = game.PlayHello(room_id=self.room_id, cursor=self._mirror.cursor, legal_actions=True)
+        await self._send(self._opening, game.PlayRequest(hello=hello))
+
+    async def _take(self, message: News) -> None:
+        assert isinstance(message, game.PlayResponse), "a Play stream carries nothing else"
+        if message.HasField("snapshot") and message.snapshot.rewound:
+            for _, answer in self._pending.values():
+                _fail(answer, RewoundError("the room was set back before the action was answered"))
+        for result in message.results:
+            pending = self._pending.get(result.request_id)
+            if pending is None:
+                continue  # its caller did not wait for it
+            if result.HasField("error"):
+                _fail(pending[1], error_from_status(result.error))
+            elif not pending[1].done():
+                pending[1].set_result(result.version)
+        if self._play is None:
+            self._play = self._opening
+            for request, answer in list(self._pending.values()):
+                if self._play is not None and not answer.done():
+                    await self._send(self._play, game.PlayRequest(action=request))
+        self._bring_entropy()
+
+    async def _send(self, stream: PlayStream, request: game.PlayRequest) -> None:
+        """Writes to a stream. Where that fails the reader finds out as well, and what is pending is sent
+        again.
+        """
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            async with self._writing:
+                await stream.write(request)
+
+    def _record(self, update: Update) -> None:
+        if self.receipt is not None:
+            self.receipt.saw(update, self.seat)
+
+    def _bring_entropy(self) -> None:
+        """Brings entropy once the commitment is here: what comes before it could still be answered."""
+        room = self.room
+        if self._entropy is not None or room.status != room_pb2.ROOM_STATUS_LOBBY:
+            return
+        if len(room.commitment) == SEED_SIZE:
+            self._entropy = asyncio.create_task(self._set_entropy(), name=f"entropy {self.room_id}")
+
+    async def _set_entropy(self) -> None:
+        if self._entropy_request is None:
+            entropy = secrets.token_bytes(MAX_ENTROPY_SIZE)
+            if self.receipt is not None:
+                self.receipt.brings(entropy)
+            self._entropy_request = game.SetEntropyRequest(
+                request_id=new_request_id(), room_id=self.room_id, entropy=entropy
+            )
+        try:
+            await self._calls.unary(self._stub.SetEntropy, self._entropy_request, room_id=self.room_id)
+        except (UnavailableError, DeadlineExceededError):
+            self._entropy = None  # the next news of the lobby sends the same request again
+        except RpcError as error:
+            if error.reason not in _ENTROPY_TOO_LATE:
+                _LOG.warning("the seat brings no entropy to room %s: %s", self.room_id, error)
+            if self.receipt is not None:
+                self.receipt.withdraws_entropy()
+
+    def _finish(self) -> None:
+        self._play = None
+        for _, answer in self._pending.values():
+            _fail(answer, self.error or TableEndedError("the table was closed"))
+
+
+def _fail(answer: asyncio.Future[int], error: RamiClientError) -> None:
+    if not answer.done():
+        answer.set_exception(error)
