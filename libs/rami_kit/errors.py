@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import grpc
+import grpc.aio
 from google.protobuf.any_pb2 import Any as AnyMessage
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from google.rpc import error_details_pb2, status_pb2
 
 from rami.errors.v1 import error_reason_pb2 as reasons
@@ -26,8 +27,6 @@ from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import grpc.aio
 
 Reason: TypeAlias = "reasons.ErrorReason.ValueType"
 
@@ -149,9 +148,7 @@ class StoreUnavailable(RamiError):  # noqa: N818 - named for the state, like the
     """The store is away and nothing of the call has been applied (UNAVAILABLE)."""
 
     def __init__(self, message: str = "the store is away", *, retry_after_seconds: float = 0.5) -> None:
-        super().__init__(
-            reasons.ERROR_REASON_STORE_UNAVAILABLE, message, retry_after_seconds=retry_after_seconds
-        )
+        super().__init__(reasons.ERROR_REASON_STORE_UNAVAILABLE, message, retry_after_seconds=retry_after_seconds)
 
 
 class StoreUncertain(StoreUnavailable):
@@ -183,10 +180,8 @@ class PeerError(NamedTuple):
     message: str
 
 
-def refused(
-    reason: Reason, message: str, *, retry_after_seconds: float | None = None, **metadata: object
-) -> RamiError:
-    """An error to raise: `raise refused(reasons.ERROR_REASON_ROOM_FULL, "every seat is taken", seats=4)`."""
+def refused(reason: Reason, message: str, *, retry_after_seconds: float | None = None, **metadata: object) -> RamiError:
+    """An error to raise; the keywords are its metadata, such as `seats=4`, and become texts."""
     return RamiError(
         reason,
         message,
@@ -197,9 +192,7 @@ def refused(
 
 def shutting_down() -> RamiError:
     """What a stream ends with when its process drains: call again, another replica answers."""
-    return refused(
-        reasons.ERROR_REASON_SHUTTING_DOWN, "the process is draining: call again", retry_after_seconds=0.1
-    )
+    return refused(reasons.ERROR_REASON_SHUTTING_DOWN, "the process is draining: call again", retry_after_seconds=0.1)
 
 
 def reason_name(reason: Reason) -> str:
@@ -286,9 +279,9 @@ def error_info(status: status_pb2.Status) -> error_details_pb2.ErrorInfo | None:
     return None
 
 
-def _attach(status: status_pb2.Status, detail: object) -> None:
+def _attach(status: status_pb2.Status, detail: Message) -> None:
     packed = AnyMessage()
-    packed.Pack(detail)  # type: ignore[arg-type]
+    packed.Pack(detail)
     status.details.append(packed)
 
 

@@ -8,24 +8,23 @@ that they use up the whole grace; this one does neither.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+import grpc.aio
+from grpc_health.v1 import health_pb2
 
 from rami_kit.errors import shutting_down
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    import grpc.aio
-
 SERVICE_NAME: Final = "grpc.health.v1.Health"
 
 _Status = health_pb2.HealthCheckResponse
 
 
-class HealthServicer(health_pb2_grpc.HealthServicer):
+class HealthServicer:
     """Answers for the whole process ("") and for each of its services, which all share its state."""
 
     def __init__(self) -> None:
@@ -56,14 +55,22 @@ class HealthServicer(health_pb2_grpc.HealthServicer):
         self._wake()
 
     async def Check(  # noqa: N802 - the name of the RPC
-        self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext
+        self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> health_pb2.HealthCheckResponse:
         if request.service not in self._services:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no service of this name")
         return _Status(status=self._status(request.service))
 
+    async def List(  # noqa: N802 - the name of the RPC
+        self, _request: health_pb2.HealthListRequest, _context: grpc.aio.ServicerContext[Any, Any]
+    ) -> health_pb2.HealthListResponse:
+        answer = health_pb2.HealthListResponse()
+        for name in self._services:
+            answer.statuses[name].status = self._status(name)
+        return answer
+
     async def Watch(  # noqa: N802 - the name of the RPC
-        self, request: health_pb2.HealthCheckRequest, _context: grpc.aio.ServicerContext
+        self, request: health_pb2.HealthCheckRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
         told: int | None = None
         while True:

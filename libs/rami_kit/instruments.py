@@ -10,11 +10,11 @@ number of a histogram a moment before another; none is ever lost. Children are l
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import inf
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
-from prometheus_client.utils import floatToGoString
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -90,7 +90,7 @@ class Family(Collector, Generic[ChildT]):
         self.name: Final = name
         self._documentation = documentation
         self._labels = tuple(labels)
-        self._make_child = make_child
+        self._make_child: Callable[[], ChildT] = make_child
         self._children: dict[tuple[str, ...], ChildT] = {}
         if not labels:
             self.labels()  # a metric without labels shows as zero from the start
@@ -150,9 +150,9 @@ def histogram(
 
 def _cumulated(child: Histogram) -> list[tuple[str, float]]:
     rows, total = [], 0
-    for bound, count in zip((*child.bounds, float("inf")), list(child.counts), strict=True):
+    for bound, count in zip((*child.bounds, inf), list(child.counts), strict=True):
         total += count
-        rows.append((floatToGoString(bound), float(total)))
+        rows.append(("+Inf" if bound == inf else str(bound), float(total)))
     return rows
 
 

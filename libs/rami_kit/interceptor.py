@@ -15,11 +15,9 @@ to come again, when it gets old: only then does it move to a replica that has be
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-import random
 import time
-from typing import TYPE_CHECKING, Any, Final, Never
+from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias
 
 import grpc
 import grpc.aio
@@ -28,6 +26,7 @@ from google.protobuf.message import DecodeError, Message
 from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 from rami_kit.access import Access
 from rami_kit.auth import Caller, CallerKind, TokenVerifier, set_current_caller, token_expired
+from rami_kit.backoff import jitter
 from rami_kit.errors import (
     INTERNAL_TEXT,
     STATUS_DETAILS_KEY,
@@ -53,7 +52,8 @@ _DEADLINE_EXCEEDED: Final = "DEADLINE_EXCEEDED"
 
 _log = logging.getLogger(__name__)
 
-_Context = grpc.aio.ServicerContext
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class _Method:
@@ -62,7 +62,7 @@ class _Method:
     def __init__(
         self,
         path: str,
-        handler: grpc.RpcMethodHandler,
+        handler: _Handler,
         access: Access,
         deadline_required: bool,
         metrics: GrpcMetrics,
@@ -104,7 +104,7 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
         self._max_message_bytes = max_message_bytes
         self._max_stream_seconds = max_stream_seconds
         self._access: dict[str, tuple[Access, Mapping[str, Access], bool]] = {}
-        self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
+        self._wrapped: dict[str, _Handler] = {}
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -131,28 +131,25 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler | None]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler | None:
+    ) -> _Handler | None:
         path = handler_call_details.method
         wrapped = self._wrapped.get(path)
         if wrapped is None:
             handler = await continuation(handler_call_details)
-            if handler is None:
-                return None  # UNIMPLEMENTED; not remembered, for strangers choose the names
+            if handler is None or _service_of(path) not in self._access:
+                # UNIMPLEMENTED, also where nobody has declared who may call. Not remembered: strangers choose
+                # the names.
+                return None
             wrapped = self._wrapped[path] = self._wrap(path, handler)
         return wrapped
 
-    def _wrap(self, path: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
-        service, _, name = path.removeprefix("/").partition("/")
-        declared = self._access.get(service)
-        if declared is None:
-            raise LookupError(f"{service} is served but nobody has declared who may call it")
-        access, overrides, deadline_required = declared
+    def _wrap(self, path: str, handler: _Handler) -> _Handler:
+        service, name = _service_of(path), path.rpartition("/")[2]
+        access, overrides, deadline_required = self._access[service]
         method = _Method(path, handler, overrides.get(name, access), deadline_required, self._metrics)
         if handler.request_streaming:
-            if not handler.response_streaming:
-                raise TypeError(f"{path}: methods that stream only their requests are not supported")
             streaming = self._stream(method, handler.stream_stream, request_streaming=True)
             return grpc.stream_stream_rpc_method_handler(streaming)
         if handler.response_streaming:
@@ -162,9 +159,7 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
 
     # The wrappers.
 
-    def _unary(
-        self, method: _Method, behaviour: Callable[[Any, Any], Awaitable[Any]]
-    ) -> Callable[[bytes, Any], Any]:
+    def _unary(self, method: _Method, behaviour: Any) -> Callable[[bytes, Any], Any]:
         parse_request = self._parse
 
         async def unary(raw: bytes, context: _Context) -> bytes:
@@ -174,12 +169,10 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             try:
                 if method.access is not Access.PUBLIC:
                     self._admit(method, context)
-                if method.deadline_required and context.time_remaining() is None:
-                    raise _deadline_required()
+                if method.deadline_required:
+                    _demand_deadline(context)
                 response = await behaviour(parse_request(method, raw), context)
-                encoded = response if type(response) is bytes else response.SerializeToString()
-                code = _OK
-                return encoded
+                encoded: bytes = response if type(response) is bytes else response.SerializeToString()
             except asyncio.CancelledError:
                 code = _cancelled(context)
                 raise
@@ -190,18 +183,16 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                     raise
                 code = refusal.code.name
                 await _abort(context, refusal)
+            else:
+                code = _OK
+                return encoded
             finally:
                 self._end()
                 method.ended(code, began)
 
         return unary
 
-    def _stream(
-        self, method: _Method, behaviour: Callable[[Any, Any], AsyncIterator[Any]], *, request_streaming: bool
-    ) -> Callable[[Any, Any], Any]:
-        if not inspect.isasyncgenfunction(behaviour):
-            raise TypeError(f"{method.path}: handlers of streams are async generators")
-
+    def _stream(self, method: _Method, behaviour: Any, *, request_streaming: bool) -> Callable[[Any, Any], Any]:
         async def stream(incoming: Any, context: _Context) -> None:
             began = time.perf_counter()
             self._begin(method)
@@ -210,9 +201,7 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 expires_in = None
                 if method.access is not Access.PUBLIC:
                     expires_in = self._admit(method, context).expires_at - time.time()
-                request = (
-                    self._requests(method, incoming) if request_streaming else self._parse(method, incoming)
-                )
+                request = self._requests(method, incoming) if request_streaming else self._parse(method, incoming)
                 await self._run_stream(behaviour(request, context), context, expires_in)
                 code = _OK
             except asyncio.CancelledError:
@@ -231,20 +220,16 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
 
         return stream
 
-    async def _run_stream(
-        self, responses: AsyncIterator[Any], context: _Context, expires_in: float | None
-    ) -> None:
+    async def _run_stream(self, responses: AsyncIterator[Any], context: _Context, expires_in: float | None) -> None:
         """Writes what a handler yields until it ends, its token does, or it is old; its `finally` has run."""
-        oldest = self._max_stream_seconds * random.uniform(0.9, 1.1) or None
+        oldest = self._max_stream_seconds * jitter(0.9, 1.1) or None
         expires_first = expires_in is not None and (oldest is None or expires_in <= oldest)
         limit = asyncio.timeout(expires_in if expires_first else oldest)
         try:
             async with limit:
                 try:
                     async for response in responses:
-                        await context.write(
-                            response if type(response) is bytes else response.SerializeToString()
-                        )
+                        await context.write(response if type(response) is bytes else response.SerializeToString())
                 finally:
                     await responses.aclose()  # type: ignore[attr-defined]
         except TimeoutError:
@@ -330,18 +315,21 @@ def _ended_elsewhere(context: _Context) -> str:
     return code.name if isinstance(code, grpc.StatusCode) else _CANCELLED
 
 
-def _deadline_required() -> RamiError:
-    return refused(
-        reasons.ERROR_REASON_DEADLINE_REQUIRED,
-        "a unary call needs a deadline",
-        max_seconds=MAX_DEADLINE_SECONDS,
-    )
+def _demand_deadline(context: _Context) -> None:
+    if context.time_remaining() is None:
+        raise refused(
+            reasons.ERROR_REASON_DEADLINE_REQUIRED,
+            "a unary call needs a deadline",
+            max_seconds=MAX_DEADLINE_SECONDS,
+        )
+
+
+def _service_of(path: str) -> str:
+    return path.removeprefix("/").rpartition("/")[0]
 
 
 def _too_old() -> RamiError:
-    return refused(
-        reasons.ERROR_REASON_SHUTTING_DOWN, "the stream is old: open it again", retry_after_seconds=0
-    )
+    return refused(reasons.ERROR_REASON_SHUTTING_DOWN, "the stream is old: open it again", retry_after_seconds=0)
 
 
 __all__ = ["ServiceInterceptor"]

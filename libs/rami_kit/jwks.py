@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -37,7 +36,7 @@ class PublicKey(NamedTuple):
 
 
 class JwksFile:
-    """The keys of one file by name. Reading it the first time raises JwksError; later changes are picked up."""
+    """The keys of one file by name. Raises JwksError when first read; later changes are picked up."""
 
     def __init__(self, path: str, *, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self._path = path
@@ -73,7 +72,7 @@ class JwksFile:
 
     def _look(self) -> tuple[int, int, int] | None:
         try:
-            found = os.stat(self._path)
+            found = Path(self._path).stat()
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino

@@ -19,9 +19,7 @@ class _UtcFormatter(JsonFormatter):
         super().__init__("%(message)s")
         self._service = service
 
-    def add_fields(
-        self, log_record: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
-    ) -> None:
+    def add_fields(self, log_record: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
         log_record["time"] = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         log_record["level"] = record.levelname
         log_record["service"] = self._service

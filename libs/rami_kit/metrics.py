@@ -101,9 +101,7 @@ class GameMetrics:
     """Rooms, actions and watchers; written by the game service."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.rooms = gauge(
-            registry, "rami_game_rooms_count", "Rooms in the memory of this replica by state.", "state"
-        )
+        self.rooms = gauge(registry, "rami_game_rooms_count", "Rooms in the memory of this replica by state.", "state")
         self.actions = counter(
             registry,
             "rami_game_actions_total",
@@ -123,9 +121,7 @@ class GameMetrics:
             registry, "rami_game_commit_conflicts_total", "Commits refused because another came first."
         )
         self.commits = counter(registry, "rami_game_commits_total", "Committed steps by kind.", "kind")
-        self.watchers = gauge(
-            registry, "rami_game_watchers_count", "Open watches by kind of viewer.", "viewer"
-        )
+        self.watchers = gauge(registry, "rami_game_watchers_count", "Open watches by kind of viewer.", "viewer")
         self.delivery_seconds = histogram(
             registry,
             "rami_game_event_delivery_seconds",
@@ -158,9 +154,7 @@ class GameMetrics:
         self.autopilot_turns = counter(
             registry, "rami_game_autopilot_turns_total", "Turns played for people who did not act in time."
         )
-        self.matches = counter(
-            registry, "rami_game_matches_total", "Matches that ended, by reason.", "reason"
-        )
+        self.matches = counter(registry, "rami_game_matches_total", "Matches that ended, by reason.", "reason")
         self.due_seconds = histogram(
             registry,
             "rami_game_due_delay_seconds",
@@ -226,9 +220,7 @@ class MatchmakingMetrics:
             "How even the matches are: 1 is a coin toss.",
             buckets=MATCH_QUALITY,
         )
-        self.matches = counter(
-            registry, "rami_matchmaking_matches_total", "Matches formed by outcome.", "outcome"
-        )
+        self.matches = counter(registry, "rami_matchmaking_matches_total", "Matches formed by outcome.", "outcome")
         self.rating_updates = counter(
             registry,
             "rami_matchmaking_rating_updates_total",
@@ -259,7 +251,7 @@ class Metrics:
 
 
 class MetricsServer:
-    """The Prometheus page, served by a thread of its own so that a busy event loop still shows its numbers."""
+    """The Prometheus page, served by a thread of its own so a busy event loop shows its numbers too."""
 
     def __init__(self, metrics: Metrics, host: str, port: int) -> None:
         """Listens at once. Raises OSError for a port that is taken."""

@@ -19,7 +19,7 @@ from rami_kit.settings import Durability, ServiceSettings, SettingsError
 from rami_kit.store_node import Call, StoreNode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from rami_kit.metrics import Metrics
 
@@ -88,10 +88,12 @@ class Store:
             self.address,
             pool_size=settings.redis_pool_size,
             timeout_seconds=settings.redis_timeout_seconds,
-            durability=settings.durability,
             metrics=metrics.store,
             client_name="rami",
         )
+        # The server's own wait ends before ours, so that "not durable in time" is an answer and no timeout.
+        self._wait_ms = max(1, int(settings.redis_timeout_seconds * 750))
+        self._node.durability_command = self._durability_command()
         self._health_task: asyncio.Task[None] | None = None
 
     @classmethod
@@ -143,7 +145,7 @@ class Store:
         return future
 
     def read(self, *command: resp.Argument) -> Awaitable[Any]:
-        """Sends one command that changes nothing; a lost answer is StoreUnavailable: asking again is harmless."""
+        """Sends one command that changes nothing; a lost answer is StoreUnavailable: ask again."""
         return self._command(command, repeatable=True)
 
     def write(self, *command: resp.Argument) -> Awaitable[Any]:
@@ -191,34 +193,36 @@ class Store:
         self.healthy = healthy
         self._up.set(1 if healthy else 0)
 
+    def _durability_command(self) -> bytes:
+        if self._durability is Durability.FSYNC:
+            return resp.pack_command((b"WAITAOF", 1, 0, self._wait_ms))
+        if self._durability is Durability.REPLICA:
+            return resp.pack_command((b"WAIT", 1, self._wait_ms))
+        return b""
+
     async def _check_durability(self) -> None:
         """Raises SettingsError when the server at hand cannot do what RAMI_DURABILITY promises."""
-        check: Callable[[], Awaitable[None]] | None = {
-            Durability.FSYNC: self._check_fsync,
-            Durability.REPLICA: self._check_replica,
-        }.get(self._durability)
-        if check is not None:
-            await check()
+        if self._durability is Durability.FSYNC:
+            await self._check_fsync()
+        elif self._durability is Durability.REPLICA:
+            await self._check_replica()
 
     async def _check_fsync(self) -> None:
         persistence = await self._info("persistence")
         if persistence.get("aof_enabled") != "1":
-            raise SettingsError(
-                "RAMI_DURABILITY: fsync needs a store with appendonly yes; this one has it off"
-            )
+            raise SettingsError("RAMI_DURABILITY: fsync needs a store with appendonly yes; this one has it off")
         known = await self.read("COMMAND", "INFO", "WAITAOF")
         if known and known[0] is not None:
+            self._node.durability_command = self._durability_command()
             return
         try:
             reply = await self.read("CONFIG", "GET", "appendfsync")
         except StoreError as error:
             raise SettingsError(f"RAMI_DURABILITY: fsync cannot be checked: {error}") from None
         if list(reply)[1:2] != [b"always"]:
-            raise SettingsError(
-                "RAMI_DURABILITY: fsync needs a store with appendfsync always, or with WAITAOF"
-            )
+            raise SettingsError("RAMI_DURABILITY: fsync needs a store with appendfsync always, or with WAITAOF")
         # Such a server answers only after its disk has the write: the answer is the proof.
-        self._node.replace_durability_command(b"")
+        self._node.durability_command = b""
 
     async def _check_replica(self) -> None:
         replication = await self._info("replication")

@@ -25,7 +25,8 @@ Argument: TypeAlias = "str | bytes | int | float"
 DEFAULT_PORT: Final = 6379
 _NOT_ENOUGH: Final = object()
 
-pack_command = hiredis.pack_command
+pack_command: Final[Callable[[tuple[Argument, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
+"""Encodes one command. Its stub speaks of one-element tuples, hence the ignored type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class RespConnection(asyncio.Protocol):
             # Whatever follows cannot be matched with what was asked.
             self.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         self.close()
 
     def write(self, data: bytes) -> None:
@@ -133,9 +134,7 @@ async def connect(address: Address, *, timeout_seconds: float, client_name: str)
                 _, connection = await loop.create_unix_connection(RespConnection, address.path)
             else:
                 context = ssl.create_default_context() if address.tls else None
-                _, connection = await loop.create_connection(
-                    RespConnection, address.host, address.port, ssl=context
-                )
+                _, connection = await loop.create_connection(RespConnection, address.host, address.port, ssl=context)
             await _sign_in(connection, address, client_name)
     except TimeoutError:
         _close(connection)
@@ -188,7 +187,7 @@ async def _sign_in(connection: RespConnection, address: Address, client_name: st
         # A server that is loading or wants a password says so here. The error code is its first word; the
         # rest could repeat what was sent.
         if isinstance(reply, hiredis.ReplyError):
-            raise ConnectError(f"{address} refused {command[0]}: {str(reply).partition(' ')[0]}")
+            raise ConnectError(f"{address} refused {command[0]!s}: {str(reply).partition(' ')[0]}")
 
 
 def _close(connection: RespConnection | None) -> None:

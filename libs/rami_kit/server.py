@@ -53,18 +53,14 @@ def bind(server: grpc.aio.Server, settings: ServiceSettings) -> int:
 
     Raises PortTakenError, and SettingsError for certificate files that cannot be used.
     """
-    address = (
-        f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"
-    )
+    address = f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"
     credentials = _server_credentials(settings)
     try:
         if credentials is None:
             return server.add_insecure_port(address)
         return server.add_secure_port(address, credentials)
     except RuntimeError:
-        raise PortTakenError(
-            f"cannot listen on {address} (RAMI_HOST, RAMI_PORT): is the port taken?"
-        ) from None
+        raise PortTakenError(f"cannot listen on {address} (RAMI_HOST, RAMI_PORT): is the port taken?") from None
 
 
 def _server_credentials(settings: ServiceSettings) -> grpc.ServerCredentials | None:

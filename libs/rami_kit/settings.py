@@ -41,7 +41,7 @@ class Durability(StrEnum):
 
 
 class SettingsError(Exception):
-    """A setting that is missing, wrong or not possible with the store in use; the text names it in one line."""
+    """A setting that is missing, wrong or not possible with the store in use; the text names it."""
 
 
 class ServiceSettings(BaseSettings):
@@ -58,20 +58,14 @@ class ServiceSettings(BaseSettings):
     )
     host: str = Field(default="0.0.0.0", min_length=1, description="Address to listen on.")  # noqa: S104 - a server
     port: int = Field(default=0, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
-    metrics_port: int = Field(
-        default=0, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one."
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="Least level logged."
-    )
+    metrics_port: int = Field(default=0, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least level logged.")
 
     redis_url: SecretStr | None = Field(
         default=None,
         description="Store: redis://, rediss:// (TLS) or unix:// URL; a secret, as it may hold a password.",
     )
-    redis_pool_size: int = Field(
-        default=20, ge=1, le=1000, description="Most connections to the store; callers wait."
-    )
+    redis_pool_size: int = Field(default=20, ge=1, le=1000, description="Most connections to the store; callers wait.")
     redis_timeout_seconds: float = Field(
         default=2.0,
         gt=0,
@@ -86,7 +80,7 @@ class ServiceSettings(BaseSettings):
     )
     durability: Durability = Field(
         default=Durability.MEMORY,
-        description="When a commit is acknowledged: memory (applied), fsync (on disk) or replica (on a replica).",
+        description="When a commit is acknowledged: memory (applied), fsync (on disk), replica (on one).",
     )
 
     jwt_secret: SecretStr | None = Field(
@@ -94,7 +88,7 @@ class ServiceSettings(BaseSettings):
     )
     jwt_jwks_file: str | None = Field(
         default=None,
-        description="JWKS file with the public keys of an identity provider (EdDSA, RS256); re-read on change.",
+        description="JWKS file: public keys of an identity provider (EdDSA, RS256); re-read on change.",
     )
     jwt_issuer: str | None = Field(
         default=None,
@@ -108,12 +102,8 @@ class ServiceSettings(BaseSettings):
         default=None, description="Key of the tokens services show each other (HS256), 32 bytes or more."
     )
 
-    game_address: str = Field(
-        default="127.0.0.1:7001", min_length=1, description="gRPC target of the game service."
-    )
-    ai_address: str = Field(
-        default="127.0.0.1:7002", min_length=1, description="gRPC target of the AI service."
-    )
+    game_address: str = Field(default="127.0.0.1:7001", min_length=1, description="gRPC target of the game service.")
+    ai_address: str = Field(default="127.0.0.1:7002", min_length=1, description="gRPC target of the AI service.")
     matchmaking_address: str = Field(
         default="127.0.0.1:7003", min_length=1, description="gRPC target of the matchmaking service."
     )
@@ -131,9 +121,7 @@ class ServiceSettings(BaseSettings):
     drain_grace_seconds: float = Field(
         default=20.0, ge=0, le=600, description="Longest time from SIGTERM to the end of the process."
     )
-    max_message_bytes: int = Field(
-        default=65536, ge=1024, le=4 << 20, description="Longest accepted request message."
-    )
+    max_message_bytes: int = Field(default=65536, ge=1024, le=4 << 20, description="Longest accepted request message.")
     max_connection_age_seconds: int = Field(
         default=300,
         ge=1,
@@ -181,17 +169,13 @@ class ServiceSettings(BaseSettings):
         if self.needs_store and self.redis_url is None:
             raise ValueError("RAMI_REDIS_URL is missing: the service keeps its state there")
         if self.jwt_secret is None and self.jwt_jwks_file is None:
-            raise ValueError(
-                "RAMI_JWT_SECRET or RAMI_JWT_JWKS_FILE is missing (mode development has a default)"
-            )
+            raise ValueError("RAMI_JWT_SECRET or RAMI_JWT_JWKS_FILE is missing (mode development has a default)")
         if self.service_secret is None:
             raise ValueError("RAMI_SERVICE_SECRET is missing (mode development has a default)")
         if self.jwt_secret == self.service_secret:
             raise ValueError("RAMI_JWT_SECRET and RAMI_SERVICE_SECRET must differ: players are no services")
         if self.mode is not Mode.DEVELOPMENT and self.uses_built_in_secret:
-            raise ValueError(
-                "RAMI_JWT_SECRET and RAMI_SERVICE_SECRET must not be the built-in development secrets"
-            )
+            raise ValueError("RAMI_JWT_SECRET and RAMI_SERVICE_SECRET must not be the built-in development secrets")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
             raise ValueError("RAMI_TLS_CERT_FILE and RAMI_TLS_KEY_FILE go together")
         if self.tls_client_ca_file is not None and self.tls_cert_file is None:
@@ -238,11 +222,7 @@ def describe_settings(settings_cls: type[ServiceSettings]) -> list[SettingRow]:
         annotation = field.annotation
         secret = annotation is not None and SecretStr in (annotation, *typing.get_args(annotation))
         default = "" if secret or field.default is None else str(field.default)
-        rows.append(
-            SettingRow(
-                f"{ENV_PREFIX}{name.upper()}", _type_text(annotation), default, field.description or ""
-            )
-        )
+        rows.append(SettingRow(f"{ENV_PREFIX}{name.upper()}", _type_text(annotation), default, field.description or ""))
     return rows
 
 

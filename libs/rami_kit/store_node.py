@@ -26,14 +26,13 @@ import hiredis
 
 from rami_kit import resp
 from rami_kit.errors import RamiError, StoreError, StoreUnavailable, StoreUncertain
-from rami_kit.settings import Durability
 
 if TYPE_CHECKING:
     from rami_kit.instruments import Counter, Histogram
     from rami_kit.metrics import StoreMetrics
 
 MAX_BATCH: Final = 256
-"""Most calls of one batch: a burst spreads over several connections, no answer waits for thousands of others."""
+"""Most calls of one batch: a burst spreads over connections, no answer waits for thousands of others."""
 CONNECT_PAUSE_SECONDS: Final = 0.1
 """After a refused connection, calls fail at once for this long instead of each trying for itself."""
 
@@ -104,7 +103,6 @@ class StoreNode:
         *,
         pool_size: int,
         timeout_seconds: float,
-        durability: Durability,
         metrics: StoreMetrics,
         client_name: str,
     ) -> None:
@@ -125,17 +123,10 @@ class StoreNode:
         self._expiry: asyncio.TimerHandle | None = None
         self._closed = False
         self._ok: dict[str, tuple[Histogram, Counter]] = {}
-        # The server's own wait ends before ours, so that "not durable in time" is an answer and no timeout.
-        wait_ms = max(1, int(timeout_seconds * 750))
-        self._durability_command = {
-            Durability.MEMORY: b"",
-            Durability.FSYNC: resp.pack_command((b"WAITAOF", 1, 0, wait_ms)),
-            Durability.REPLICA: resp.pack_command((b"WAIT", 1, wait_ms)),
-        }[durability]
-
-    def replace_durability_command(self, command: bytes) -> None:
-        """Sets what follows a batch with durable calls: empty where the server's answer alone is proof."""
-        self._durability_command = command
+        self.durability_command = b""
+        """Sent after a batch with durable calls: its reply is, or begins with, how many disks or replicas have
+        all of it. Empty where the answer of the server alone is proof.
+        """
 
     @property
     def open_connections(self) -> int:
@@ -143,14 +134,14 @@ class StoreNode:
         return len(self._lanes)
 
     def submit(self, call: Call) -> None:
-        """Puts a call into the batch of this turn of the event loop; its future gets the reply or a RamiError."""
+        """Puts a call into the batch of this turn of the loop; its future gets the reply or a RamiError."""
         self._pending.append(call)
         if not self._flush_planned:
             self._flush_planned = True
             self._loop.call_soon(self._flush)
 
     async def close(self) -> None:
-        """Closes every connection; calls on their way end as StoreUncertain, waiting ones as StoreUnavailable."""
+        """Closes all connections; calls on their way end as StoreUncertain, others as StoreUnavailable."""
         self._closed = True
         if self._opening is not None:
             self._opening.cancel()
@@ -179,25 +170,27 @@ class StoreNode:
                 if batch:
                     self._send(self._idle.pop(), batch)
                 continue
-            if self._closed:
-                self._fail_pending("the store's client is closed")
-                return
-            if self._opening is None and len(self._lanes) < self._pool_size:
-                if time.monotonic() < self._refused_until:
-                    if len(self._lanes) == 0:
-                        self._fail_pending("the store is away")
-                        return
-                else:
-                    self._opening = self._loop.create_task(self._open())
-            if self._expiry is None:
-                self._expiry = self._loop.call_later(self._timeout, self._expire)
+            self._wait_for_lane()
             return
+
+    def _wait_for_lane(self) -> None:
+        """Keeps the pending calls until a connection comes free, and opens one more where the pool allows."""
+        if self._closed:
+            self._fail_pending("the store's client is closed")
+            return
+        if self._opening is None and len(self._lanes) < self._pool_size:
+            if time.monotonic() >= self._refused_until:
+                # One at a time: while it opens, calls gather for it, and half a dozen are rarely needed.
+                self._opening = self._loop.create_task(self._open())
+            elif not self._lanes:
+                self._fail_pending("the store is away")
+                return
+        if self._expiry is None:
+            self._expiry = self._loop.call_later(self._timeout, self._expire)
 
     async def _open(self) -> None:
         try:
-            connection = await resp.connect(
-                self.address, timeout_seconds=self._timeout, client_name=self._client_name
-            )
+            connection = await resp.connect(self.address, timeout_seconds=self._timeout, client_name=self._client_name)
         except resp.ConnectError as error:
             _log.warning("the store is away: %s", error)
             self._opening = None
@@ -238,7 +231,7 @@ class StoreNode:
     # A batch on its connection.
 
     def _send(self, lane: _Lane, batch: list[Call | None], prefix: bytes = b"") -> None:
-        durability = self._durability_command
+        durability = self.durability_command
         if durability and any(call is not None and call.durable for call in batch):
             lane.awaited = len(batch) + 1
         else:
@@ -267,7 +260,7 @@ class StoreNode:
                     _log.error("the store refused a script: %s", reply)
             elif isinstance(reply, hiredis.ReplyError):
                 self._on_error_reply(lane, call, str(reply))
-            elif call.durable and self._durability_command:
+            elif call.durable and self.durability_command:
                 lane.held.append((call, reply))
             else:
                 self._answer(call, reply)
@@ -280,7 +273,6 @@ class StoreNode:
             lane.retry.append(call)
         elif word in _AWAY:
             if word in _MOVED_AWAY:
-                self._refused_until = 0.0
                 self._loop.call_soon(self.drop_connections)
             self._fail(call, StoreUnavailable(f"the store cannot answer now: {word}"))
         else:
@@ -326,6 +318,8 @@ class StoreNode:
         lane.timer = None
         _log.warning("the store did not answer within %g s", self._timeout)
         lane.connection.close()
+        # The others lead to the same place: if the way there is broken, each would cost a timeout of its own.
+        self.drop_connections()
 
     def _on_lost(self, lane: _Lane) -> None:
         if lane.timer is not None:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rami_kit import resp
+from rami_kit.backoff import Backoff
 from rami_kit.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Subscriber:
     # The connection.
 
     async def _keep_connected(self) -> None:
-        backoff = FIRST_BACKOFF_SECONDS
+        backoff = Backoff(FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS)
         while True:
             try:
                 connection = await resp.connect(
@@ -132,10 +132,9 @@ class Subscriber:
                 )
             except resp.ConnectError as error:
                 _log.warning("no connection for published events: %s", error)
-                await asyncio.sleep(backoff * random.uniform(0.5, 1.0))
-                backoff = min(backoff * 2, LAST_BACKOFF_SECONDS)
+                await asyncio.sleep(backoff.next())
                 continue
-            backoff = FIRST_BACKOFF_SECONDS
+            backoff.reset()
             try:
                 await self._serve(connection)
             finally:
@@ -206,7 +205,7 @@ class Subscriber:
         for callback in tuple(entry.callbacks):
             try:
                 callback(message)
-            except Exception:
+            except Exception:  # noqa: BLE001 - somebody else's code; the others still want the message
                 _log.exception("a callback for published events failed")
 
 

@@ -1,4 +1,4 @@
-"""What the tests of every service need: settings, tokens, and a service running in the test's own event loop."""
+"""What the tests of every service need: settings, tokens, and a service in the test's own event loop."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def make_settings(settings_cls: type[SettingsT], redis_url: str | None, **values
     return settings_cls(**(defaults | values))
 
 
-def player_token(
-    subject: str, *, name: str | None = None, lifetime_seconds: float = 3600, **claims: Any
-) -> str:
+def player_token(subject: str, *, name: str | None = None, lifetime_seconds: float = 3600, **claims: Any) -> str:
     """A player's token; `claims` come on top or replace."""
     now = time.time()
     body = {"iss": PLAYER_ISSUER, "sub": subject, "iat": int(now), "exp": now + lifetime_seconds}
@@ -50,9 +48,7 @@ def player_token(
     return jwt.encode(body | claims, JWT_SECRET, algorithm="HS256")
 
 
-def service_token(
-    audience: str, *, subject: str = "rami-tests", lifetime_seconds: float = 60, **claims: Any
-) -> str:
+def service_token(audience: str, *, subject: str = "rami-tests", lifetime_seconds: float = 60, **claims: Any) -> str:
     """A service's token; `claims` come on top or replace."""
     now = int(time.time())
     body = {"iss": SERVICE_ISSUER, "sub": subject, "aud": audience, "iat": now, "exp": now + lifetime_seconds}
