@@ -15,6 +15,7 @@ from rami_wire.actions import (
     legal_actions_to_proto,
 )
 from rami_wire.cards import to_card, to_cards, to_mask
+from rami_wire.framing import encode_field
 from rami_wire.replays import replay_record
 from rami_wire.rules import (
     guards_from_proto,
@@ -34,6 +35,7 @@ __all__ = [
     "action_to_proto",
     "encode_action",
     "encode_actions",
+    "encode_field",
     "encode_legal_actions",
     "guards_from_proto",
     "guards_to_proto",

@@ -19,11 +19,11 @@ from rami_engine import (
     discard_action,
 )
 from rami_wire.cards import to_card, to_cards, to_mask
+from rami_wire.framing import encode_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LENGTH_DELIMITED = 2
 _LEGAL_ACTIONS_FIELD = event_pb2.LegalActions.DESCRIPTOR.fields_by_name["actions"].number
 
 
@@ -74,9 +74,7 @@ def encode_action(action: Action) -> bytes:
 
 @lru_cache(maxsize=8192)
 def _encode_entry(action: Action, field_number: int) -> bytes:
-    body = encode_action(action)
-    # An action names at most 13 cards and a meld number below 2^7: its length fits one byte.
-    return bytes((field_number << 3 | _LENGTH_DELIMITED, len(body))) + body
+    return encode_field(field_number, encode_action(action))
 
 
 def encode_actions(actions: Iterable[Action], field_number: int) -> bytes:

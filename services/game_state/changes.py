@@ -20,6 +20,7 @@ from rami_kit.errors import RamiError, StoreUnavailable, reasons, refused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from game_state.events import CommittedStep
     from game_state.repository import RoomRepository
     from game_state.requests import RequestKey
     from game_state.room import Room
@@ -40,6 +41,8 @@ class Changed(Generic[ResultT]):
     """The version that the mutation made, now or the first time; the current one if it changed nothing."""
     result: ResultT | None
     """What the judge returned; None for a repeat."""
+    step: CommittedStep | None
+    """The committed step; None for a repeat, and where nothing changed."""
     repeat: bool
 
 
@@ -82,17 +85,17 @@ class RoomChanger:
             if not draft.changes:
                 # A refusal, a repeat, or nothing to do: said only of the room as the store has it now.
                 if confirmed:
-                    return Changed(room, repeat or room.version, result, repeat is not None)
+                    return Changed(room, repeat or room.version, result, None, repeat is not None)
                 room, confirmed = await repository.get(room_id), True
                 continue
             try:
-                room = await repository.commit(room, draft)
+                step = await repository.commit(room, draft)
             except CommitConflict as conflict:
                 if conflict.current is None:
                     raise room_not_found(room_id) from None
                 room, confirmed = conflict.current, True
             else:
-                return Changed(room, room.version, result, repeat=False)
+                return Changed(draft.room, step.version, result, step, repeat=False)
         raise StoreUnavailable("the room changes too fast")
 
 

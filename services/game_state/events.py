@@ -35,16 +35,23 @@ def event_message(version: int, step: step_pb2.Step, viewer: int | None) -> even
     return event
 
 
-class EventEncodings:
-    """The encodings of one step's event, each made once and only when a viewer asks for it."""
+class CommittedStep:
+    """A step of a room's history, and the encodings of its event: each is made once, when a viewer needs it."""
 
-    __slots__ = ("_by_viewer", "_same_for_all", "step", "version")
+    __slots__ = ("_by_viewer", "_same_for_all", "previous_commit", "step", "version")
 
-    def __init__(self, version: int, step: step_pb2.Step) -> None:
+    def __init__(self, version: int, previous_commit: bytes, step: step_pb2.Step) -> None:
         self.version = version
+        self.previous_commit = previous_commit
+        """The commit id of the version before; empty for the first."""
         self.step = step
         self._same_for_all = hides_nothing(step)
         self._by_viewer: dict[int | None, bytes] = {}
+
+    @property
+    def commit_id(self) -> bytes:
+        """The commit id of this version."""
+        return self.step.commit_id
 
     def encoded(self, viewer: int | None) -> bytes:
         """The serialized rami.game.v1.Event for a seat, or for spectators with None."""
@@ -59,9 +66,7 @@ class EventEncodings:
 def public_changes(step: step_pb2.Step) -> list[event_pb2.Change]:
     """The changes of a step that hide nothing from anybody."""
     return [
-        event_pb2.Change.FromString(change.public)
-        for change in step.changes
-        if change.WhichOneof("kind") == "public"
+        event_pb2.Change.FromString(change.public) for change in step.changes if change.WhichOneof("kind") == "public"
     ]
 
 

@@ -145,9 +145,7 @@ def _note_round_end(draft: Draft) -> None:
     match = draft.room.current_match()
     assert match.round is not None
     assert match.results is not None
-    ended = event_pb2.RoundEnded(
-        result=result_to_proto(match.results), seed=draft.room.chain.seed(match.round.number)
-    )
+    ended = event_pb2.RoundEnded(result=result_to_proto(match.results), seed=draft.room.chain.seed(match.round.number))
     for seat, hand in enumerate(match.round.hands):
         ended.hands.append(rules_pb2.RemainingHand(seat=seat, cards=to_cards(hand)))
     draft.note(event_pb2.Change(round_ended=ended))

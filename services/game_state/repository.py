@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import struct
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
+from game_state.events import CommittedStep
 from game_state.projection import match_result_message
 from game_state.room import Status
 from game_state.scripts import CLOSE, COMMIT
@@ -41,16 +41,6 @@ STEP_MESSAGE: Final = b"S"
 """First byte of a published step."""
 PLAY_MESSAGE: Final = b"P"
 """First byte of the notice that a seat has opened a Play stream."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommittedStep:
-    """A step as it is published: its version, the commit id of the version before, and the step."""
-
-    version: int
-    previous_commit: bytes
-    """Empty for the first version."""
-    step: step_pb2.Step
 
 
 class CommitListener(Protocol):
@@ -160,8 +150,8 @@ class RoomRepository:
             raise refused(reasons.ERROR_REASON_JOIN_CODE_NOT_FOUND, "no room has this join code")
         return keys.format_room_id(place[0], token.decode())
 
-    async def commit(self, before: Room, draft: Draft) -> Room:
-        """Commit a draft made from `before`; returns the new version, which is kept, and tells the listeners.
+    async def commit(self, before: Room, draft: Draft) -> CommittedStep:
+        """Commit a draft made from `before`: its room is then the new version, kept, and the listeners are told.
 
         Raises CommitConflict when another step came first, JoinCodeTaken, and StoreUnavailable; after
         StoreUncertain the step may or may not have been applied.
@@ -189,7 +179,7 @@ class RoomRepository:
         committed = CommittedStep(room.version, before.commit_id, step)
         for listener in self._listeners:
             listener.committed(room, committed)
-        return room
+        return committed
 
     async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
         """The steps `first` to `last` of a room's log, at most `most` of them, with their versions."""
@@ -197,9 +187,7 @@ class RoomRepository:
         entries = await self._store.read(
             "XRANGE", keys.log_key(partition, token), f"{first}-0", f"{last}-0", "COUNT", most
         )
-        return [
-            (int(entry.partition(b"-")[0]), step_pb2.Step.FromString(fields[1])) for entry, fields in entries
-        ]
+        return [(int(entry.partition(b"-")[0]), step_pb2.Step.FromString(fields[1])) for entry, fields in entries]
 
     async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> None:
         """Tell every replica that a seat has opened a Play stream, so that an older one ends."""
@@ -244,9 +232,7 @@ class RoomRepository:
             ],
         )
 
-    def _run(
-        self, script: Script, script_keys: list[str], args: list[str | bytes | int]
-    ) -> Awaitable[object]:
+    def _run(self, script: Script, script_keys: list[str], args: list[str | bytes | int]) -> Awaitable[object]:
         return self._store.run(script, script_keys, args, durable=True)
 
     async def _read(self, room_id: str) -> Room | None:

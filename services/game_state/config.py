@@ -1,0 +1,82 @@
+"""The settings of the game service."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+from pydantic import Field, field_validator
+
+from game_state.draft import TableTimes
+from rami_engine import Guards
+from rami_kit.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class GameSettings(ServiceSettings):
+    """What the game service is told from outside."""
+
+    port: int = Field(7001, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
+    metrics_port: int = Field(9101, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one.")
+    kept_rooms: int = Field(10_000, ge=1, description="Decoded rooms that a replica keeps in memory.")
+    bots: str = Field("easy,normal,hard", description="Ids of the bot profiles that may be seated, comma-separated.")
+    autopilot_bot: str = Field("easy", description="Profile that plays for people who are away.")
+    bot_pace_seconds: float = Field(
+        0.6, ge=0, le=30, description="Least time between two actions of a bot, in rooms with people that set none."
+    )
+    decision_timeout_seconds: float = Field(
+        2.0, gt=0, le=60, description="How long the AI service has for one decision before it is asked again."
+    )
+    entropy_window_seconds: float = Field(
+        2.0, ge=0, le=60, description="How long a room that starts by itself waits for the entropy of people."
+    )
+    lobby_idle_seconds: float = Field(1800, gt=0, description="A lobby in which nothing happens ends after this time.")
+    match_idle_seconds: float = Field(86_400, gt=0, description="A match in which nothing happens is abandoned then.")
+    finished_seconds: float = Field(3600, gt=0, description="A room stays this long after its match.")
+    lease_seconds: float = Field(
+        1.0, gt=0, le=10, description="How late a replica may be with what is due before another takes over."
+    )
+    sweep_seconds: float = Field(0.5, gt=0, le=10, description="How often a replica looks for what is due.")
+    heartbeat_seconds: float = Field(15.0, gt=0, description="A stream that was quiet for so long sends a heartbeat.")
+    max_turns_per_round: int = Field(400, ge=1, description="Turns of all seats after which a round ends.")
+    max_turns_per_match: int = Field(
+        10_000, ge=1, le=100_000, description="Turns of all seats after which a match ends."
+    )
+
+    @field_validator("bots")
+    @classmethod
+    def _check_bots(cls, value: str) -> str:
+        if not all(name.strip() for name in value.split(",")):
+            raise ValueError("must be profile ids with commas between them")
+        return value
+
+    @property
+    def bot_profiles(self) -> Sequence[str]:
+        """The ids of the bot profiles."""
+        return tuple(name.strip() for name in self.bots.split(","))
+
+    @property
+    def guards(self) -> Guards:
+        """The limits of rounds and matches in rooms created from now on."""
+        return Guards(self.max_turns_per_round, self.max_turns_per_match)
+
+    @property
+    def times(self) -> TableTimes:
+        """How long things take at a table."""
+        return TableTimes(
+            bot_pace_ms=round(self.bot_pace_seconds * 1000),
+            entropy_window_ms=round(self.entropy_window_seconds * 1000),
+            lobby_ttl_ms=round(self.lobby_idle_seconds * 1000),
+            match_ttl_ms=round(self.match_idle_seconds * 1000),
+            over_ttl_ms=round(self.finished_seconds * 1000),
+            lease_ms=round(self.lease_seconds * 1000),
+        )
+
+    def derived_key(self, purpose: str) -> bytes:
+        """A key of its own for each purpose, from the secret that all services share; 32 bytes."""
+        assert self.service_secret is not None, "settings without it do not load"
+        secret = self.service_secret.get_secret_value().encode()
+        return hmac.new(secret, f"rami/{purpose}".encode(), hashlib.sha256).digest()

@@ -1,0 +1,263 @@
+"""Feeds: one for each room that somebody watches here, which hands every step to all local watchers.
+
+Steps come from the commits of this process and, for those of other replicas, from one subscription of the room's
+channel. A step is taken only if it follows the one before (version and commit id), so nothing is skipped or
+doubled; a gap is filled from the log, and a history that does not connect makes every watcher start from a
+snapshot. A watcher that reads slowly loses its queue and gets a snapshot instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from game_state.events import CommittedStep
+from game_state.repository import (
+    PLAY_MESSAGE,
+    STEP_MESSAGE,
+    decode_step_message,
+    room_channel,
+    room_not_found,
+)
+from rami_kit.errors import RamiError
+
+if TYPE_CHECKING:
+    from game_state.repository import RoomRepository
+    from game_state.room import Room
+    from rami_kit.metrics import GameMetrics
+    from rami_kit.subscriber import Subscriber
+
+QUEUE_LIMIT: Final = 128
+"""Steps that wait for a slow watcher before they are replaced by a snapshot."""
+FILL_LIMIT: Final = 256
+"""A gap of more steps is not filled from the log but bridged by a snapshot."""
+
+_log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """One stream's place in a feed: the steps that wait for it."""
+
+    __slots__ = ("_announced", "_play", "_wake", "behind", "queue", "superseded")
+
+    def __init__(self) -> None:
+        self.queue: deque[CommittedStep] = deque()
+        self.behind = False
+        """Steps were lost for this watcher: it needs a snapshot."""
+        self.superseded = False
+        """A newer Play stream of the same seat has been opened somewhere."""
+        self._play: tuple[int, bytes] | None = None
+        self._announced = False
+        self._wake = asyncio.Event()
+
+    def plays(self, seat: int, stream_id: bytes) -> None:
+        """The stream is a Play stream of a seat, about to be announced to every replica under an id."""
+        self._play = (seat, stream_id)
+
+    def hear_play(self, seat: int, stream_id: bytes) -> None:
+        """A Play stream was announced. Those announced before this one's own are older and do not count."""
+        if self._play == (seat, stream_id):
+            self._announced = True
+        elif self._play is not None and self._announced and self._play[0] == seat:
+            self.superseded = True
+            self.wake()
+
+    def push(self, item: CommittedStep) -> bool:
+        """Queue a step; False when the queue was full and is dropped."""
+        self.wake()
+        if self.behind:
+            return True
+        if len(self.queue) < QUEUE_LIMIT:
+            self.queue.append(item)
+            return True
+        self.lose_track()
+        return False
+
+    def lose_track(self) -> None:
+        """Forget what waits: a snapshot comes instead."""
+        self.queue.clear()
+        self.behind = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the stream look at its watcher."""
+        self._wake.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there is something to look at; False when the time is up first."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return False
+        self._wake.clear()
+        return True
+
+
+class Feed:
+    """The steps of one room, for the watchers of this process."""
+
+    def __init__(self, hub: FeedHub, room_id: str) -> None:
+        self.room_id = room_id
+        self.channel = room_channel(room_id)
+        self.watchers: set[Watcher] = set()
+        self.version = 0
+        """The step handed on last; 0 until the feed has started."""
+        self.commit_id = b""
+        self._hub = hub
+        self._heard_early = False
+        self._filling: asyncio.Task[None] | None = None
+
+    def start_at(self, room: Room) -> None:
+        """Follow from a version on, which was read after the subscription."""
+        self.version, self.commit_id = room.version, room.commit_id
+        if self._heard_early:
+            self.fill()
+
+    def on_message(self, message: bytes | None) -> None:
+        """A message of the room's channel, or None when some may be lost."""
+        if not self.version:
+            self._heard_early = True
+        elif message is None:
+            self.fill()
+        elif message.startswith(STEP_MESSAGE):
+            self.take(decode_step_message(message))
+        elif message.startswith(PLAY_MESSAGE):
+            for watcher in self.watchers:
+                watcher.hear_play(message[1], message[2:])
+
+    def take(self, committed: CommittedStep) -> None:
+        """Hand a step on if it is the next one; otherwise find out what is missing."""
+        if committed.version <= self.version:
+            if committed.version == self.version and committed.commit_id != self.commit_id:
+                self.fill()
+            return
+        if committed.version != self.version + 1 or committed.previous_commit != self.commit_id:
+            self.fill()
+            return
+        self._deliver(committed)
+
+    def fill(self) -> None:
+        """Fetch what is missing from the store, in the background and once at a time."""
+        if self._filling is None or self._filling.done():
+            self._filling = asyncio.create_task(self._fill(), name="feed-fill")
+
+    def stop(self) -> None:
+        """Nobody watches any more."""
+        if self._filling is not None:
+            self._filling.cancel()
+
+    def _deliver(self, committed: CommittedStep) -> None:
+        self.version, self.commit_id = committed.version, committed.commit_id
+        for watcher in self.watchers:
+            if not watcher.push(committed):
+                self._hub.metrics.watcher_drops.labels().inc()
+
+    async def _fill(self) -> None:
+        """Take what the log has after the last step; start afresh where the histories do not connect."""
+        try:
+            history = await steps_after(self._hub.repository, self.room_id, self.version, self.commit_id)
+            if history.steps is None:
+                room = await self._hub.repository.find(self.room_id)
+                if room is not None:
+                    self.version, self.commit_id = room.version, room.commit_id
+                for watcher in self.watchers:
+                    watcher.lose_track()
+                return
+            for committed in history.steps:
+                # Meanwhile some may have come by the channel.
+                if committed.version == self.version + 1:
+                    self._deliver(committed)
+        except RamiError as error:
+            _log.warning("a gap in a room's events stays for now: %s", error)
+            await asyncio.sleep(0.25)
+            self._filling = None
+            self.fill()
+
+
+class FeedHub:
+    """All feeds of this process, made when the first watcher of a room comes and ended with the last."""
+
+    def __init__(self, repository: RoomRepository, subscriber: Subscriber, metrics: GameMetrics) -> None:
+        self.repository = repository
+        self.metrics = metrics
+        self._subscriber = subscriber
+        self._feeds: dict[str, Feed] = {}
+        self._starts: dict[str, asyncio.Task[None]] = {}
+
+    def __len__(self) -> int:
+        """Rooms that are watched here."""
+        return len(self._feeds)
+
+    def committed(self, room: Room, committed: CommittedStep) -> None:
+        """A step was committed by this process: its watchers hear of it before the channel tells."""
+        feed = self._feeds.get(room.room_id)
+        if feed is not None and feed.version:
+            feed.take(committed)
+
+    async def open(self, room_id: str, watcher: Watcher) -> Feed:
+        """Add a watcher: from the returned feed's version on, every step is queued for it.
+
+        Raises NOT_FOUND ROOM_NOT_FOUND and StoreUnavailable; nothing is left behind then.
+        """
+        feed = self._feeds.get(room_id)
+        if feed is None:
+            feed = self._feeds[room_id] = Feed(self, room_id)
+            # A task of its own, so that nobody who waits for it hangs on who came first.
+            self._starts[room_id] = asyncio.create_task(self._start(feed), name="feed-start")
+        feed.watchers.add(watcher)
+        start = self._starts.get(room_id)
+        if start is not None:
+            try:
+                await asyncio.shield(start)
+            except BaseException:
+                await self.close(feed, watcher)
+                raise
+        return feed
+
+    async def close(self, feed: Feed, watcher: Watcher) -> None:
+        """Remove a watcher, and the feed with the last one."""
+        feed.watchers.discard(watcher)
+        if feed.watchers or self._feeds.get(feed.room_id) is not feed:
+            return
+        del self._feeds[feed.room_id]
+        start = self._starts.pop(feed.room_id, None)
+        if start is not None:
+            start.cancel()
+        feed.stop()
+        await self._subscriber.unsubscribe(feed.channel, feed.on_message)
+
+    async def _start(self, feed: Feed) -> None:
+        # Subscribed first and read afterwards: no step can fall in between.
+        await self._subscriber.subscribe(feed.channel, feed.on_message)
+        room = await self.repository.find(feed.room_id)
+        if room is None:
+            raise room_not_found(feed.room_id)
+        feed.start_at(room)
+        del self._starts[feed.room_id]
+
+
+class History(NamedTuple):
+    """What the log has after a place in the history."""
+
+    known: bool
+    """The place is in the history of the room as it is now."""
+    steps: list[CommittedStep] | None
+    """What came after it; None where the place is unknown or too long ago."""
+
+
+async def steps_after(repository: RoomRepository, room_id: str, version: int, commit_id: bytes) -> History:
+    """The steps after a version, if that version has the commit id in the room's log."""
+    log = await repository.log(room_id, version, version + FILL_LIMIT, FILL_LIMIT + 1)
+    if not log or log[0][0] != version or log[0][1].commit_id != commit_id:
+        return History(known=False, steps=None)
+    if len(log) > FILL_LIMIT:
+        return History(known=True, steps=None)
+    pairs = pairwise(log)
+    return History(
+        known=True,
+        steps=[CommittedStep(number, before.commit_id, step) for (_, before), (number, step) in pairs],
+    )

@@ -1,0 +1,234 @@
+"""What a viewer's stream sends: an opening from its cursor on, then every step, each exactly once.
+
+WatchRoom and Play share this. Their responses have the same fields in the same places, so one encoder serves
+both; Play adds the results of its actions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from game_state.actions import next_legal_actions
+from game_state.events import public_changes
+from game_state.feeds import Watcher, steps_after
+from game_state.projection import decode_cursor, require_reader, snapshot_message, timestamp
+from game_state.steps import seat_to_move
+from rami.game.v1 import event_pb2, game_service_pb2
+from rami_kit.errors import InvalidRequest, reasons, refused, shutting_down
+from rami_wire import encode_field
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator
+
+    from game_state.events import CommittedStep
+    from game_state.feeds import FeedHub
+    from game_state.repository import RoomRepository
+    from game_state.room import Room
+    from rami_kit.metrics import GameMetrics
+
+_FIELDS = game_service_pb2.PlayResponse.DESCRIPTOR.fields_by_name
+_SNAPSHOT: Final = _FIELDS["snapshot"].number
+_EVENTS: Final = _FIELDS["events"].number
+_LEGAL_ACTIONS: Final = _FIELDS["legal_actions"].number
+_HEARTBEAT: Final = _FIELDS["heartbeat"].number
+_RESULTS: Final = _FIELDS["results"].number
+
+
+@dataclass(frozen=True, slots=True)
+class StreamParts:
+    """What every stream of the process uses."""
+
+    repository: RoomRepository
+    hub: FeedHub
+    metrics: GameMetrics
+    draining: asyncio.Event
+    heartbeat_seconds: float
+    """A stream that was quiet for so long sends a heartbeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The step that a viewer has seen last."""
+
+    version: int
+    commit_id: bytes
+
+
+class RoomStream:
+    """One viewer's stream of one room. Use as an asynchronous context manager around `messages`."""
+
+    def __init__(self, parts: StreamParts, room_id: str, player_id: str, cursor: bytes, *, legal_actions: bool) -> None:
+        """Raises InvalidRequest for bytes that are no cursor; empty bytes mean none."""
+        self._parts = parts
+        self._room_id = room_id
+        self._player_id = player_id
+        self._cursor = decode_cursor(cursor) if cursor else None
+        if cursor and self._cursor is None:
+            raise InvalidRequest("cursor", "must be a cursor that a stream has sent")
+        self._wants_legal_actions = legal_actions
+        self._place = Place(0, b"")
+        self._seat: int | None = None
+        self._ended = False
+        self._results: deque[tuple[int, bytes]] = deque()
+        self._failure: Exception | None = None
+        self.watcher = Watcher()
+
+    async def __aenter__(self) -> Self:
+        """Join the room's feed. Raises NOT_FOUND ROOM_NOT_FOUND and StoreUnavailable."""
+        self._feed = await self._parts.hub.open(self._room_id, self.watcher)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._parts.hub.close(self._feed, self.watcher)
+
+    def add_result(self, result: game_service_pb2.ActionResult) -> None:
+        """Send what became of an action, after the event that it made."""
+        self._results.append((result.version, result.SerializeToString()))
+        self.watcher.wake()
+
+    def fail(self, error: Exception) -> None:
+        """End the stream with an error."""
+        self._failure = error
+        self.watcher.wake()
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Serialized PlayResponse or WatchRoomResponse messages, until the room is gone.
+
+        Raises PERMISSION_DENIED when the viewer may not, or no longer, see the room; SHUTTING_DOWN when the
+        process drains; STREAM_SUPERSEDED; and what `fail` was given.
+        """
+        opening = await self._open()
+        if opening:
+            yield opening
+        viewers = self._parts.metrics.watchers.labels("spectator" if self._seat is None else "seat")
+        viewers.inc()
+        try:
+            while not self._ended:
+                self._require_going_on()
+                message = await self._news()
+                if message:
+                    yield message
+                elif not await self.watcher.wait(self._parts.heartbeat_seconds):
+                    yield self._heartbeat()
+        finally:
+            viewers.dec()
+
+    def _require_going_on(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self.watcher.superseded:
+            raise refused(reasons.ERROR_REASON_STREAM_SUPERSEDED, "a newer Play stream has taken over")
+        if self._parts.draining.is_set():
+            raise shutting_down()
+
+    async def _open(self) -> bytes:
+        """What brings the viewer from its cursor to now; empty when it is there already."""
+        room = await self._parts.repository.get(self._room_id)
+        require_reader(room, self._player_id)
+        self._seat = room.seat_of(self._player_id)
+        if self._cursor is None:
+            return self._snapshot(room)
+        version, commit_id = self._cursor
+        self._place = Place(version, commit_id)
+        if (version, commit_id) == (room.version, room.commit_id):
+            return self._legal_actions(room)
+        history = await steps_after(self._parts.repository, self._room_id, version, commit_id)
+        if history.steps is None:
+            return self._snapshot(room, rewound=not history.known)
+        return await self._events(history.steps)
+
+    async def _news(self) -> bytes:
+        """Everything that waits for the viewer, as one message; empty when nothing does."""
+        watcher = self.watcher
+        if watcher.behind:
+            watcher.behind = False
+            return await self._fresh_start() + self._ready_results()
+        if not watcher.queue and not self._results:
+            return b""
+        steps = [step for step in watcher.queue if step.version > self._place.version]
+        watcher.queue.clear()
+        return await self._events(steps) + self._ready_results()
+
+    async def _events(self, steps: list[CommittedStep]) -> bytes:
+        """The events of steps that follow the viewer's place, and what it may do after them."""
+        if not steps:
+            return b""
+        encoded = []
+        for step in steps:
+            encoded.append(encode_field(_EVENTS, step.encoded(self._seat)))
+            self._place = Place(step.version, step.commit_id)
+            if self._is_turning_point(step):
+                break
+        else:
+            self._observe_delivery(steps[-1])
+            return b"".join(encoded) + await self._legal_actions_after(steps[-1])
+        if self._ended:
+            return b"".join(encoded)
+        # The viewer has become another kind of viewer: from here on it sees with other eyes.
+        self.watcher.behind = True
+        self.watcher.wake()
+        return b"".join(encoded)
+
+    def _is_turning_point(self, step: CommittedStep) -> bool:
+        """Whether a step ends the stream, or the viewer's seat is another after it."""
+        for change in public_changes(step.step):
+            kind = change.WhichOneof("kind")
+            if kind == "room_closed":
+                self._ended = True
+                return True
+            if kind == "seat_changed":
+                seat = change.seat_changed.seat
+                holds = seat.player.player_id == self._player_id
+                if holds != (seat.seat == self._seat):
+                    return True
+        return False
+
+    async def _fresh_start(self) -> bytes:
+        """A snapshot in place of steps that were lost; says so when the viewer's past is no longer true."""
+        repository = self._parts.repository
+        place = self._place
+        room = await repository.get(self._room_id)
+        require_reader(room, self._player_id)
+        self._seat = room.seat_of(self._player_id)
+        history = await steps_after(repository, self._room_id, place.version, place.commit_id)
+        return self._snapshot(room, rewound=not history.known)
+
+    def _snapshot(self, room: Room, *, rewound: bool = False) -> bytes:
+        self._place = Place(room.version, room.commit_id)
+        message = snapshot_message(room, self._player_id, rewound=rewound)
+        return encode_field(_SNAPSHOT, message.SerializeToString()) + self._legal_actions(room)
+
+    async def _legal_actions_after(self, step: CommittedStep) -> bytes:
+        seat = self._seat
+        if not self._wants_legal_actions or seat is None or seat_to_move(step.step) != seat:
+            return b""
+        repository = self._parts.repository
+        room = repository.kept(self._room_id)
+        if room is None or (room.version, room.commit_id) != (step.version, step.commit_id):
+            room = await repository.find(self._room_id)
+        # A room that has moved on brings another step, and with it what is legal then.
+        return b"" if room is None else self._legal_actions(room)
+
+    def _legal_actions(self, room: Room) -> bytes:
+        if not self._wants_legal_actions or self._seat is None:
+            return b""
+        legal = next_legal_actions(room, self._seat, self._place.version)
+        return b"" if legal is None else encode_field(_LEGAL_ACTIONS, legal)
+
+    def _ready_results(self) -> bytes:
+        """The results whose events the viewer has; a refusal has none to wait for."""
+        ready = []
+        while self._results and self._results[0][0] <= self._place.version:
+            ready.append(encode_field(_RESULTS, self._results.popleft()[1]))
+        return b"".join(ready)
+
+    def _heartbeat(self) -> bytes:
+        now = timestamp(self._parts.repository.now_ms())
+        return encode_field(_HEARTBEAT, event_pb2.Heartbeat(time=now).SerializeToString())
+
+    def _observe_delivery(self, step: CommittedStep) -> None:
+        late = self._parts.repository.now_ms() - step.step.time_ms
+        self._parts.metrics.delivery_seconds.labels().observe(max(0, late) / 1000)
