@@ -77,17 +77,13 @@ class RoundHistory:
     def record_taking(self, card: Card, seat: int, turn: int) -> None:
         """A seat took the top discard."""
         _, gone_by, gone_turn, _, _, laid_by, laid_turn, passed_by, passed_turn = self.trace(card)
-        self.by_card[card] = CardTrace(
-            card, gone_by, gone_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn
-        )
+        self.by_card[card] = CardTrace(card, gone_by, gone_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn)
 
     def record_pass(self, card: Card, seat: int, turn: int) -> None:
         """A seat drew from the stock while `card` was the top discard."""
         _, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, _ = self.trace(card)
         seats = passed_by | 1 << seat
-        self.by_card[card] = CardTrace(
-            card, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, seats, turn
-        )
+        self.by_card[card] = CardTrace(card, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, seats, turn)
 
     def record_laying(self, cards: Mask, seat: int, turn: int) -> None:
         """A seat melded cards, or laid them off."""
@@ -141,29 +137,29 @@ def _base_128(number: int) -> bytes:
 def _decoded_traces(encoded: Iterator[int]) -> Iterator[CardTrace]:
     for card in encoded:
         seats = _next_byte(encoded) << 8 | _next_byte(encoded)
+        discarded_by, taken_by, laid_by = (_decoded_seat(seats >> shift) for shift in (4, 7, 10))
         passed_by = seats & 0xF
-        discarded_by, taken_by, laid_by = (
-            (seats >> 4 + 3 * place & 0x7) - 1 if seats >> 4 + 3 * place & 0x7 else None for place in range(3)
-        )
-        if card >= DECK_SIZE or any(
-            seat is not None and seat >= MAX_PLAYERS for seat in (discarded_by, taken_by, laid_by)
-        ):
-            raise HistoryError("a card or a seat that does not exist")
-        discarded_turn, taken_turn, laid_turn, passed_turn = (
-            _next_number(encoded) if seen else 0
-            for seen in (discarded_by is not None, taken_by is not None, laid_by is not None, passed_by != 0)
-        )
+        if card >= DECK_SIZE or not seats:
+            raise HistoryError("a card that does not exist, or to which nothing happened")
         yield CardTrace(
             card,
             discarded_by,
-            discarded_turn,
+            _next_number(encoded) if discarded_by is not None else 0,
             taken_by,
-            taken_turn,
+            _next_number(encoded) if taken_by is not None else 0,
             laid_by,
-            laid_turn,
+            _next_number(encoded) if laid_by is not None else 0,
             passed_by,
-            passed_turn,
+            _next_number(encoded) if passed_by else 0,
         )
+
+
+def _decoded_seat(bits: int) -> int | None:
+    """The seat of the lowest three bits."""
+    seat = (bits & 0x7) - 1
+    if seat >= MAX_PLAYERS:
+        raise HistoryError("a seat that does not exist")
+    return seat if seat >= 0 else None
 
 
 def _next_byte(encoded: Iterator[int]) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DRAWS: Final = (DRAW_STOCK, DRAW_DISCARD)
-"""The legal actions of the draw phase: the discard pile holds a card then, and even an empty stock may be asked."""
+"""The legal actions of the draw phase: the discard pile holds a card then; an empty stock may be asked."""
 
 # Bound once: reading a member from its enum costs more than comparing it (Python 3.11).
 _DRAW: Final = Phase.DRAW

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     action: Action
     seat: int
     drawn: Card | None
-    """The card that a draw brought to the hand, else None. From the stock: for the eyes of this seat alone."""
+    """The card that a draw brought to the hand, else None. From the stock: for this seat alone."""
     round_end: RoundResult | None
     match_end: MatchResult | None
 
@@ -78,7 +78,7 @@ def new_match(players: int, options: RuleOptions, guards: Guards) -> MatchState:
 def start_round(match: MatchState, deck: bytes) -> RoundStarted:
     """Deal the next round from a deck of 52 card indexes, in order: hands, the card turned up, the stock.
 
-    Raises DealError while a round is in play, after the match, and for a deck that lacks a card or repeats one.
+    Raises DealError while a round is in play, after the match, and for a deck that lacks or repeats a card.
     """
     if match.phase not in (_NOT_STARTED, _ROUND_OVER):
         raise DealError("a round is in play" if match.phase != _MATCH_OVER else "the match is over")

@@ -100,9 +100,7 @@ def _runs_by_pattern(suit: int) -> tuple[tuple[Mask, ...], ...]:
 
 # Clubs have the lowest indexes: their runs are suit patterns, too.
 _CLUB_RUNS: Final = [run for run in _RUNS if run <= SUIT_PATTERN]
-_CLUB_RUNS_BY_COVER: Final = {
-    cover: [run for run in _CLUB_RUNS if run & cover == run] for cover in set(RUN_COVER)
-}
+_CLUB_RUNS_BY_COVER: Final = {cover: [run for run in _CLUB_RUNS if run & cover == run] for cover in set(RUN_COVER)}
 RUNS_BY_PATTERN: Final = tuple(_runs_by_pattern(suit) for suit in range(len(SUITS)))
 """The runs within a suit pattern, ascending, by suit and pattern."""
 

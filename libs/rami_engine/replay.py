@@ -138,9 +138,7 @@ def _replay_round(match: MatchState, record: ReplayRecord, played: ReplayRound, 
     _require_same_result(place, played.result, match.results if ended else None)
 
 
-def _require_same_result(
-    place: ReplayPlace, recorded: RoundResult | None, replayed: RoundResult | None
-) -> None:
+def _require_same_result(place: ReplayPlace, recorded: RoundResult | None, replayed: RoundResult | None) -> None:
     if recorded == replayed:
         return
     if replayed is None:
@@ -148,9 +146,7 @@ def _require_same_result(
     if recorded is None:
         raise ReplayError(place, "ended by its actions, but no result is recorded")
     wrong = next(
-        name
-        for name, is_value, value in zip(RoundResult._fields, recorded, replayed, strict=True)
-        if is_value != value
+        name for name, is_value, value in zip(RoundResult._fields, recorded, replayed, strict=True) if is_value != value
     )
     raise ReplayError(
         place, f"its {wrong} is {getattr(replayed, wrong)!r}, not {getattr(recorded, wrong)!r} as recorded"

@@ -113,9 +113,7 @@ class RoundState:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"<RoundState number={self.number} turn={self.turn} turns={self.turns} stock={self.stock_count}>"
-        )
+        return f"<RoundState number={self.number} turn={self.turn} turns={self.turns} stock={self.stock_count}>"
 
 
 @dataclass(slots=True, repr=False)
@@ -152,6 +150,4 @@ class MatchState:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"<MatchState players={self.players} phase={self.phase.name} scores={self.scores} {self.round!r}>"
-        )
+        return f"<MatchState players={self.players} phase={self.phase.name} scores={self.scores} {self.round!r}>"
