@@ -1,7 +1,7 @@
 # Pravidla hry v češtině.
 #
-# Čísla, karty a volby přicházejí jako proměnné, aby se text nemohl rozejít s herním jádrem: žádné číslo zde není
-# vypsáno. $discard-to-win je "on" nebo "off". Konec řádku uvnitř textu se čte jako mezera.
+# Čísla, karty a volby přicházejí jako proměnné, aby se text nemohl rozejít s herním jádrem: žádné číslo zde
+# není vypsáno. $discard-to-win je "on" nebo "off". Konec řádku uvnitř textu se čte jako mezera.
 
 title = Rami: pravidla hry
 

@@ -1,7 +1,7 @@
 # The rule sheet in English.
 #
-# Numbers, cards and options come in as variables, so that the text cannot differ from the engine: no figure is
-# written out here. $discard-to-win is "on" or "off". A line break within a text reads as a space.
+# Numbers, cards and options come in as variables, so that the text cannot differ from the engine: no figure
+# is written out here. $discard-to-win is "on" or "off". A line break within a text reads as a space.
 
 title = Rami: the rules of the game
 

@@ -1,7 +1,7 @@
 # La hoja de reglas en español.
 #
-# Los números, las cartas y las opciones llegan como variables, para que el texto no se aparte del motor: aquí no se
-# escribe ninguna cifra. $discard-to-win vale "on" u "off". Un salto de línea equivale a un espacio.
+# Los números, las cartas y las opciones llegan como variables, para que el texto no se aparte del motor: aquí
+# no se escribe ninguna cifra. $discard-to-win vale "on" u "off". Un salto de línea equivale a un espacio.
 
 title = Rami: reglas del juego
 
@@ -120,7 +120,9 @@ legal-last-card =
         [on]
             En esta sala, la última carta de la mano tiene que descartarse. No se permite bajar ni añadir
             cartas si con ello te quedas con la mano vacía.
-       *[off] Puedes quedarte sin cartas de cualquier forma: con un descarte, bajando una combinación o añadiendo cartas.
+       *[off]
+            Puedes quedarte sin cartas de cualquier forma: con un descarte, bajando una combinación o
+            añadiendo cartas.
     }
 legal-refused =
     Lo que las reglas no permiten en ese momento se rechaza, y nada cambia.

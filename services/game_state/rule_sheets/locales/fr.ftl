@@ -1,8 +1,8 @@
 # La feuille de règles en français.
 #
-# Nombres, cartes et options arrivent par des variables, pour que le texte ne puisse pas s’écarter du moteur : aucun
-# nombre n’est écrit ici. $discard-to-win vaut "on" ou "off". Un retour à la ligne se lit comme une espace ; les espaces
-# avant « : ; » et dans les guillemets sont insécables.
+# Nombres, cartes et options arrivent par des variables, pour que le texte ne puisse pas s’écarter du moteur :
+# aucun nombre n’est écrit ici. $discard-to-win vaut "on" ou "off". Un retour à la ligne se lit comme une
+# espace ; les espaces avant « : ; » et dans les guillemets sont insécables.
 
 title = Rami : les règles du jeu
 

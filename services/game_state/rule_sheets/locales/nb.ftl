@@ -1,7 +1,7 @@
 # Regelarket på bokmål.
 #
-# Tall, kort og valg kommer inn som variabler, så teksten ikke kan avvike fra spillmotoren: ingen tall skrives her.
-# $discard-to-win er "on" eller "off". Et linjeskift i en tekst leses som et mellomrom.
+# Tall, kort og valg kommer inn som variabler, så teksten ikke kan avvike fra spillmotoren: ingen tall skrives
+# her. $discard-to-win er "on" eller "off". Et linjeskift i en tekst leses som et mellomrom.
 
 title = Rami: spilleregler
 
