@@ -198,6 +198,12 @@ class FeedHub:
         if feed is not None and feed.version:
             feed.take(committed)
 
+    def wake_all(self) -> None:
+        """Let every stream look around, for instance because the process drains."""
+        for feed in self._feeds.values():
+            for watcher in feed.watchers:
+                watcher.wake()
+
     async def open(self, room_id: str, watcher: Watcher) -> Feed:
         """Add a watcher: from the returned feed's version on, every step is queued for it.
 

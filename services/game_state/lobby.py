@@ -6,7 +6,7 @@ reason that the contract names for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from game_state import match
@@ -121,18 +121,15 @@ def leave(draft: Draft, player_id: str) -> None:
         match.abandon(draft)
 
 
-def update_seats(draft: Draft, player_id: str, changes: Mapping[int, str], profiles: Collection[str]) -> None:
+def update_seats(draft: Draft, player_id: str, changes: Mapping[int, str]) -> None:
     """The host puts bots in seats, by profile id, or takes them out with an empty one. All or nothing."""
     room = draft.room
     require_host(room, player_id)
     if room.status != Status.LOBBY:
         raise _already_started(room)
-    for number, bot in changes.items():
-        if number >= len(room.seats):
-            raise InvalidRequest("changes.seat", f"must be a seat of the room, 0..{len(room.seats) - 1}")
+    for number in changes:
         if room.seats[number].player_id:
             raise refused(reasons.ERROR_REASON_SEAT_TAKEN, "a person holds the seat", seat=number)
-        require_profile(bot, profiles)
     for number, bot in changes.items():
         if room.seats[number].bot != bot:
             room.seats[number] = Seat(bot=bot)
@@ -176,6 +173,11 @@ def note_rematch(draft: Draft, room_id: str) -> None:
     if not draft.room.rematch_room_id:
         draft.room.rematch_room_id = room_id
         draft.note(event_pb2.Change(rematch_created=event_pb2.RematchCreated(room_id=room_id)))
+
+
+def rematch_options(options: RoomOptions) -> RoomOptions:
+    """The options of a rematch: the same, for those who played, and it starts when they are all there."""
+    return replace(options, public=False, auto_start=True)
 
 
 def close(draft: Draft, reason: event_pb2.RoomCloseReason.ValueType) -> None:

@@ -31,7 +31,7 @@ class RuleSheetServicer(RuleSheetServiceServicer):
     def __init__(self, sheets: RuleSheets) -> None:
         self._sheets = sheets
 
-    async def ListRuleSheets(  # noqa: N802 - the name of the RPC
+    async def ListRuleSheets(
         self,
         request: pb.ListRuleSheetsRequest,
         _context: grpc.aio.ServicerContext[pb.ListRuleSheetsRequest, pb.ListRuleSheetsResponse],
@@ -51,7 +51,7 @@ class RuleSheetServicer(RuleSheetServiceServicer):
         token = infos[end - 1].locale if end < len(infos) else ""
         return pb.ListRuleSheetsResponse(sheets=infos[start:end], next_page_token=token)
 
-    async def GetRuleSheet(  # noqa: N802 - the name of the RPC
+    async def GetRuleSheet(
         self,
         request: pb.GetRuleSheetRequest,
         _context: grpc.aio.ServicerContext[pb.GetRuleSheetRequest, pb.GetRuleSheetResponse],

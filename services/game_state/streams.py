@@ -14,8 +14,10 @@ from game_state.actions import next_legal_actions
 from game_state.events import public_changes
 from game_state.feeds import Watcher, steps_after
 from game_state.projection import decode_cursor, require_reader, snapshot_message, timestamp
+from game_state.repository import room_not_found
 from game_state.steps import seat_to_move
 from rami.game.v1 import event_pb2, game_service_pb2
+from rami_kit import keys
 from rami_kit.errors import InvalidRequest, reasons, refused, shutting_down
 from rami_wire import encode_field
 
@@ -55,6 +57,13 @@ class Place:
 
     version: int
     commit_id: bytes
+
+
+def require_room_id(room_id: str) -> str:
+    """The room id, checked for its form. Raises NOT_FOUND ROOM_NOT_FOUND for a text that is none."""
+    if keys.parse_room_id(room_id) is None:
+        raise room_not_found(room_id)
+    return room_id
 
 
 class RoomStream:

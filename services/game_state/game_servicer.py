@@ -1,0 +1,268 @@
+"""GameService: each call is validated, judged on a room, and answered with what the caller may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from game_state import lobby
+from game_state.actions import next_legal_actions, require_request_id
+from game_state.events import CommittedStep
+from game_state.lobby import Person
+from game_state.play_stream import play_messages
+from game_state.projection import require_reader, room_message, snapshot_message
+from game_state.replays import replay_page
+from game_state.requests import request_key
+from game_state.room import Seat, Status
+from game_state.seats import require_seat
+from game_state.streams import RoomStream, StreamParts, require_room_id
+from game_state.validation import bot_seats, page_size, room_options
+from rami.game.v1 import game_service_pb2 as pb
+from rami.game.v1 import game_service_pb2_grpc
+from rami_kit.auth import current_caller
+from rami_kit.errors import InvalidRequest, StoreUnavailable, reasons, refused
+from rami_wire import encode_field
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from typing import TypeAlias, TypeVar
+
+    import grpc.aio
+    from google.protobuf.message import Message
+
+    from game_state.actions import ActionPlayer
+    from game_state.changes import Changed, RoomChanger
+    from game_state.creation import RoomMaker
+    from game_state.draft import Draft
+    from game_state.listing import RoomLister
+    from game_state.repository import RoomRepository
+    from game_state.room import Room
+
+    Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+    Mutation: TypeAlias = (
+        pb.JoinRoomRequest | pb.LeaveRoomRequest | pb.UpdateSeatsRequest | pb.SetEntropyRequest | pb.StartMatchRequest
+    )
+    ResultT = TypeVar("ResultT")
+
+DEFAULT_ROOMS_PAGE: Final = 20
+MAX_ROOMS_PAGE: Final = 100
+DEFAULT_REPLAY_PAGE: Final = 10
+MAX_REPLAY_PAGE: Final = 50
+
+_SUBMIT_FIELDS: Final = pb.SubmitActionResponse.DESCRIPTOR.fields_by_name
+
+
+@dataclass(frozen=True, slots=True)
+class GameParts:
+    """What the servicer hands its calls to."""
+
+    repository: RoomRepository
+    changer: RoomChanger
+    maker: RoomMaker
+    lister: RoomLister
+    actions: ActionPlayer
+    streams: StreamParts
+    bot_profiles: Sequence[str]
+    partitions: int
+
+
+class GameServicer(game_service_pb2_grpc.GameServiceServicer):
+    """The service that players call."""
+
+    def __init__(self, parts: GameParts) -> None:
+        self._parts = parts
+        self._repository = parts.repository
+
+    async def CreateRoom(self, request: pb.CreateRoomRequest, _context: Context) -> pb.CreateRoomResponse:
+        request_id = require_request_id(request.request_id)
+        options, seat_count = room_options(request.options)
+        bots = bot_seats(request.bots, "bots", seat_count, self._parts.bot_profiles)
+        person = _person()
+        seats = [Seat(bot=bots.get(number, "")) for number in range(seat_count)]
+        if not request.observe:
+            seats[_host_seat(seats)] = Seat(player_id=person.player_id, name=person.name)
+        room, _ = await self._parts.maker.create(
+            self._parts.maker.room_id("room", person.player_id, request_id),
+            options,
+            tuple(seats),
+            host=person.player_id,
+            payload=_payload(request),
+        )
+        return pb.CreateRoomResponse(room=room_message(room, person.player_id))
+
+    async def GetRoom(self, request: pb.GetRoomRequest, _context: Context) -> pb.GetRoomResponse:
+        room, player_id = await self._readable_room(request.room_id)
+        return pb.GetRoomResponse(room=room_message(room, player_id))
+
+    async def ListRooms(self, request: pb.ListRoomsRequest, _context: Context) -> pb.ListRoomsResponse:
+        size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
+        return await self._parts.lister.page(request.status, size, request.page_token, current_caller().player_id)
+
+    async def JoinRoom(self, request: pb.JoinRoomRequest, _context: Context) -> pb.JoinRoomResponse:
+        person = _person()
+        wished = request.seat if request.HasField("seat") else None
+        which = request.WhichOneof("room")
+        if which is None:
+            raise InvalidRequest("room", "must be named by its id or join code")
+        by_code = which == "join_code"
+        if by_code:
+            room_id = await self._repository.room_with_code(request.join_code, self._parts.partitions)
+        else:
+            room_id = request.room_id
+
+        def judge(draft: Draft) -> int:
+            return lobby.join(draft, person, wished, with_code=by_code)
+
+        changed = await self._change(room_id, judge, request)
+        seat = require_seat(changed.room, person.player_id)
+        return pb.JoinRoomResponse(room=room_message(changed.room, person.player_id), seat=seat)
+
+    async def LeaveRoom(self, request: pb.LeaveRoomRequest, _context: Context) -> pb.LeaveRoomResponse:
+        player_id = current_caller().player_id
+        changed = await self._change(request.room_id, lambda draft: lobby.leave(draft, player_id), request)
+        return pb.LeaveRoomResponse(version=changed.version)
+
+    async def UpdateSeats(self, request: pb.UpdateSeatsRequest, _context: Context) -> pb.UpdateSeatsResponse:
+        player_id = current_caller().player_id
+        profiles = self._parts.bot_profiles
+        if not request.changes:
+            raise InvalidRequest("changes", "must name at least one seat")
+
+        def judge(draft: Draft) -> None:
+            changes = bot_seats(request.changes, "changes", len(draft.room.seats), profiles)
+            lobby.update_seats(draft, player_id, changes)
+
+        changed = await self._change(request.room_id, judge, request)
+        return pb.UpdateSeatsResponse(room=room_message(changed.room, player_id))
+
+    async def SetEntropy(self, request: pb.SetEntropyRequest, _context: Context) -> pb.SetEntropyResponse:
+        player_id = current_caller().player_id
+        changed = await self._change(
+            request.room_id, lambda draft: lobby.set_entropy(draft, player_id, request.entropy), request
+        )
+        return pb.SetEntropyResponse(room=room_message(changed.room, player_id))
+
+    async def StartMatch(self, request: pb.StartMatchRequest, _context: Context) -> pb.StartMatchResponse:
+        player_id = current_caller().player_id
+        changed = await self._change(request.room_id, lambda draft: lobby.start(draft, player_id), request)
+        return pb.StartMatchResponse(version=changed.version)
+
+    async def GetView(self, request: pb.GetViewRequest, _context: Context) -> pb.GetViewResponse:
+        room, player_id = await self._readable_room(request.room_id)
+        response = pb.GetViewResponse(snapshot=snapshot_message(room, player_id))
+        legal = _legal_actions(room, player_id, room.version)
+        if legal is not None:
+            response.legal_actions.MergeFromString(legal)
+        return response
+
+    async def SubmitAction(  # type: ignore[override]  # ready-encoded bytes
+        self, request: pb.SubmitActionRequest, _context: Context
+    ) -> bytes:
+        player_id = current_caller().player_id
+        room_id = require_room_id(request.room_id)
+        changed = await self._parts.actions.play(
+            room_id, player_id, request.request_id, request.expected_version, request.action
+        )
+        step = changed.step or await self._logged_step(room_id, changed.version)
+        event = encode_field(_SUBMIT_FIELDS["event"].number, step.encoded(changed.room.seat_of(player_id)))
+        if request.legal_actions:
+            legal = _legal_actions(changed.room, player_id, changed.version)
+            if legal is not None:
+                event += encode_field(_SUBMIT_FIELDS["legal_actions"].number, legal)
+        return event
+
+    async def WatchRoom(  # type: ignore[override]  # ready-encoded bytes
+        self, request: pb.WatchRoomRequest, _context: Context
+    ) -> AsyncIterator[bytes]:
+        room_id = require_room_id(request.room_id)
+        player_id = current_caller().player_id
+        stream = RoomStream(
+            self._parts.streams, room_id, player_id, request.cursor, legal_actions=request.legal_actions
+        )
+        async with stream:
+            async for message in stream.messages():
+                yield message
+
+    async def Play(  # type: ignore[override]  # ready-encoded bytes
+        self, requests: AsyncIterator[pb.PlayRequest], _context: Context
+    ) -> AsyncIterator[bytes]:
+        player_id = current_caller().player_id
+        async for message in play_messages(self._parts.streams, self._parts.actions, player_id, requests):
+            yield message
+
+    async def GetReplay(self, request: pb.GetReplayRequest, _context: Context) -> pb.GetReplayResponse:
+        size = page_size(request.page_size, DEFAULT_REPLAY_PAGE, MAX_REPLAY_PAGE)
+        room, _ = await self._readable_room(request.room_id)
+        return await replay_page(self._repository, room, size, request.page_token)
+
+    async def Rematch(self, request: pb.RematchRequest, _context: Context) -> pb.RematchResponse:
+        require_request_id(request.request_id)
+        person = _person()
+        old = await self._repository.get(request.room_id)
+        number = require_seat(old, person.player_id)
+        if old.status != Status.OVER:
+            raise refused(reasons.ERROR_REASON_MATCH_NOT_OVER, "the match is still played", room_id=old.room_id)
+        new_id = self._parts.maker.room_id("rematch", old.room_id)
+        room, seat = await self._rematch_room(old, new_id, person, number)
+        await self._parts.changer.change(old.room_id, lambda draft: lobby.note_rematch(draft, new_id))
+        return pb.RematchResponse(room=room_message(room, person.player_id), seat=seat)
+
+    async def _rematch_room(self, old: Room, new_id: str, person: Person, number: int) -> tuple[Room, int]:
+        """The room of a rematch with the caller in its old seat: created by the first, joined by the others."""
+        seats = [Seat(bot=seat.bot) for seat in old.seats]
+        seats[number] = Seat(player_id=person.player_id, name=person.name)
+        room, created = await self._parts.maker.create(
+            new_id,
+            lobby.rematch_options(old.options),
+            tuple(seats),
+            host=person.player_id,
+            payload=old.room_id.encode(),
+        )
+        if created:
+            return room, number
+        changed = await self._parts.changer.change(
+            new_id, lambda draft: lobby.join(draft, person, number, with_code=True)
+        )
+        return changed.room, require_seat(changed.room, person.player_id)
+
+    async def _readable_room(self, room_id: str) -> tuple[Room, str]:
+        """The room as the store has it now, and the caller, who may read it."""
+        player_id = current_caller().player_id
+        room = await self._repository.get(room_id)
+        require_reader(room, player_id)
+        return room, player_id
+
+    async def _change(self, room_id: str, judge: Callable[[Draft], ResultT], request: Mutation) -> Changed[ResultT]:
+        """Change a room for the caller, once for each request id."""
+        request_id = require_request_id(request.request_id)
+        key = request_key(current_caller().player_id, request_id, _payload(request))
+        return await self._parts.changer.change(require_room_id(room_id), judge, key)
+
+    async def _logged_step(self, room_id: str, version: int) -> CommittedStep:
+        """The step that an accepted action made before. Raises StoreUnavailable if the log lost it."""
+        log = await self._repository.log(room_id, version, version, 1)
+        if not log:
+            raise StoreUnavailable("the first answer cannot be read")
+        return CommittedStep(version, b"", log[0][1])
+
+
+def _person() -> Person:
+    caller = current_caller()
+    return Person(caller.player_id, caller.name)
+
+
+def _payload(request: Message) -> bytes:
+    """What a request asks for, in one fixed encoding."""
+    return request.SerializeToString(deterministic=True)
+
+
+def _host_seat(seats: Sequence[Seat]) -> int:
+    for number, seat in enumerate(seats):
+        if seat.empty:
+            return number
+    raise InvalidRequest("bots", "must leave a seat for the host, who does not only observe")
+
+
+def _legal_actions(room: Room, player_id: str, version: int) -> bytes | None:
+    seat = room.seat_of(player_id)
+    return None if seat is None else next_legal_actions(room, seat, version)

@@ -1,0 +1,85 @@
+"""Play: a room followed and played in on one stream.
+
+Actions are judged one after the other as they come; what became of each goes out with, or after, the event it made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from game_state.seats import require_seat
+from game_state.streams import RoomStream, StreamParts, require_room_id
+from rami.game.v1 import game_service_pb2 as pb
+from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from game_state.actions import ActionPlayer
+
+_log = logging.getLogger(__name__)
+
+
+async def play_messages(
+    parts: StreamParts, actions: ActionPlayer, player_id: str, requests: AsyncIterator[pb.PlayRequest]
+) -> AsyncIterator[bytes]:
+    """Serialized PlayResponse messages for a player's stream of requests.
+
+    Raises InvalidRequest unless the first request is a hello, and for a second one; PERMISSION_DENIED NOT_SEATED;
+    and what a watching stream raises.
+    """
+    first = await anext(requests, None)
+    if first is None or first.WhichOneof("request") != "hello":
+        raise InvalidRequest("hello", "must be the first request of the stream")
+    hello = first.hello
+    room_id = require_room_id(hello.room_id)
+    seat = require_seat(await parts.repository.get(room_id), player_id)
+    stream = RoomStream(parts, room_id, player_id, hello.cursor, legal_actions=hello.legal_actions)
+    async with stream:
+        stream_id = os.urandom(8)
+        stream.watcher.plays(seat, stream_id)
+        await parts.repository.announce_play(room_id, seat, stream_id)
+        reader = asyncio.create_task(_read(stream, actions, room_id, player_id, requests), name="play-reader")
+        try:
+            async for message in stream.messages():
+                yield message
+        finally:
+            reader.cancel()
+            with suppress(asyncio.CancelledError):
+                await reader
+
+
+async def _read(
+    stream: RoomStream,
+    actions: ActionPlayer,
+    room_id: str,
+    player_id: str,
+    requests: AsyncIterator[pb.PlayRequest],
+) -> None:
+    """Play every action that comes. What is wrong with the stream itself ends it."""
+    try:
+        async for request in requests:
+            if request.WhichOneof("request") != "action":
+                stream.fail(InvalidRequest("action", "must be set in every request after the hello"))
+                return
+            stream.add_result(await _play(actions, room_id, player_id, request.action))
+    except Exception as error:  # noqa: BLE001 - handed to the stream, which ends with it
+        stream.fail(error)
+
+
+async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.PlayAction) -> pb.ActionResult:
+    result = pb.ActionResult(request_id=action.request_id)
+    try:
+        changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
+    except RamiError as error:
+        result.error.CopyFrom(to_status(error))
+    except Exception:  # noqa: BLE001 - a defect in one action is told as INTERNAL and logged whole
+        _log.exception("playing an action failed")
+        result.error.CopyFrom(to_status(RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed")))
+    else:
+        result.version = changed.version
+    return result
