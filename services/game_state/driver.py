@@ -45,13 +45,11 @@ class Driver:
         repository: RoomRepository,
         changer: RoomChanger,
         decider: Decider,
-        metrics: GameMetrics,
         autopilot_bot: str,
     ) -> None:
         self._repository = repository
         self._changer = changer
         self._decider = decider
-        self._metrics = metrics
         self._autopilot_bot = autopilot_bot
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -132,8 +130,6 @@ class Driver:
             match.play(draft, seat, decision.action, source)
 
         await self._changer.change(room.room_id, judge)
-        actor = event_pb2.ActionSource.Name(source).removeprefix("ACTION_SOURCE_").lower()
-        self._metrics.actions.labels(decision.action.kind.name.lower(), actor, "ok").inc()
 
 
 class Sweeper:

@@ -87,6 +87,8 @@ class RoomRepository:
         self._hits = metrics.cache.labels("hit")
         self._misses = metrics.cache.labels("miss")
         self._conflicts = metrics.commit_conflicts.labels()
+        self._evicted = metrics.cache.labels("evicted")
+        self._by_status = {status: metrics.rooms.labels(status.name.lower()) for status in Status}
 
     def add_listener(self, listener: CommitListener) -> None:
         """Tell somebody of every step committed here."""
@@ -105,7 +107,9 @@ class RoomRepository:
 
     def forget(self, room_id: str) -> None:
         """Drop a room from memory."""
-        self._kept.pop(room_id, None)
+        room = self._kept.pop(room_id, None)
+        if room is not None:
+            self._by_status[room.status].dec()
 
     async def find(self, room_id: str) -> Room | None:
         """The room as the store has it now, confirmed; None when there is none."""
@@ -245,10 +249,12 @@ class RoomRepository:
         return room
 
     def _keep(self, room: Room) -> None:
+        self.forget(room.room_id)
         self._kept[room.room_id] = room
-        self._kept.move_to_end(room.room_id)
+        self._by_status[room.status].inc()
         if len(self._kept) > self._kept_rooms:
-            self._kept.popitem(last=False)
+            self.forget(next(iter(self._kept)))
+            self._evicted.inc()
 
 
 def room_not_found(room_id: str) -> Exception:

@@ -15,6 +15,7 @@ from game_state.feeds import FeedHub
 from game_state.game_servicer import GameParts, GameServicer
 from game_state.listing import RoomLister
 from game_state.match_room_servicer import MatchRoomServicer
+from game_state.observation import StepObserver
 from game_state.repository import RoomRepository
 from game_state.rule_sheet_servicer import RuleSheetServicer
 from game_state.rule_sheets import RuleSheets
@@ -56,9 +57,10 @@ async def build(app: App) -> None:
         settings.derived_key("policy-seed"),
         settings.decision_timeout_seconds,
     )
-    driver = Driver(repository, changer, decider, metrics, settings.autopilot_bot)
+    driver = Driver(repository, changer, decider, settings.autopilot_bot)
     repository.add_listener(hub)
     repository.add_listener(driver)
+    repository.add_listener(StepObserver(metrics))
     sweeper = Sweeper(
         store,
         driver,

@@ -1,0 +1,63 @@
+# Everything a developer runs. `make help` lists it.
+# Tools live in .venv, built from the lock file; nothing else is needed but Python 3.11 or newer, git and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TESTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo up play test lint format gen check-gen lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+env: $(STAMP) ## Build .venv from requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## Start a cluster, play a real match over gRPC, show it and verify its replay
+	@$(BIN)/rami demo $(ARGS)
+
+up: $(STAMP) ## Start a cluster and leave it running (Ctrl-C stops it)
+	@$(BIN)/rami up $(ARGS)
+
+play: $(STAMP) ## Take a seat against bots in the terminal
+	@$(BIN)/rami play $(ARGS)
+
+test: $(STAMP) ## Run every test (TESTS=path narrows it down)
+	@$(BIN)/pytest $(TESTS)
+
+lint: $(STAMP) ## Check style, types, imports between packages, and the contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(BIN)/python scripts/generate.py --export-common build/protos
+	$(BIN)/buf lint
+	$(BIN)/buf format --diff --exit-code protos
+
+format: $(STAMP) ## Rewrite code and protos in the one style
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+	@$(BIN)/python scripts/generate.py --export-common build/protos
+	$(BIN)/buf format --write protos
+
+gen: $(STAMP) ## Generate the Python code of the contract
+	@$(BIN)/python scripts/generate.py
+
+check-gen: gen ## Fail when the committed generated code is not what the contract makes
+	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }
+
+lock: ## Choose dependency versions anew (needs uv)
+	uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
