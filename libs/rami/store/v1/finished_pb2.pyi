@@ -83,7 +83,7 @@ class FinishedSeat(_message.Message):
     display_name: _builtins.str
     """The name of the player; empty for a bot's own seat."""
     bot: _builtins.str
-    """The bot profile of a bot's own seat; empty for a player's seat."""
+    """The bot profile of a bot's own seat; without meaning for a player's seat."""
     score: _builtins.int
     """The final score, in points."""
     def __init__(
