@@ -38,7 +38,7 @@ def event_message(version: int, step: step_pb2.Step, viewer: int | None) -> even
 class CommittedStep:
     """A step of a room's history, and the encodings of its event: each is made once, when a viewer needs it."""
 
-    __slots__ = ("_by_viewer", "_same_for_all", "previous_commit", "step", "version")
+    __slots__ = ("_by_viewer", "_public", "_same_for_all", "previous_commit", "step", "version")
 
     def __init__(self, version: int, previous_commit: bytes, step: step_pb2.Step) -> None:
         self.version = version
@@ -47,6 +47,18 @@ class CommittedStep:
         self.step = step
         self._same_for_all = hides_nothing(step)
         self._by_viewer: dict[int | None, bytes] = {}
+        self._public: list[event_pb2.Change] | None = None
+
+    @property
+    def public_changes(self) -> list[event_pb2.Change]:
+        """The changes that hide nothing from anybody."""
+        if self._public is None:
+            self._public = [
+                event_pb2.Change.FromString(change.public)
+                for change in self.step.changes
+                if change.WhichOneof("kind") == "public"
+            ]
+        return self._public
 
     @property
     def commit_id(self) -> bytes:
@@ -61,13 +73,6 @@ class CommittedStep:
             encoded = event_message(self.version, self.step, key).SerializeToString()
             self._by_viewer[key] = encoded
         return encoded
-
-
-def public_changes(step: step_pb2.Step) -> list[event_pb2.Change]:
-    """The changes of a step that hide nothing from anybody."""
-    return [
-        event_pb2.Change.FromString(change.public) for change in step.changes if change.WhichOneof("kind") == "public"
-    ]
 
 
 def _change_message(change: step_pb2.StepChange, viewer: int | None) -> event_pb2.Change:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_state.events import public_changes
 from game_state.steps import played_parts
 from rami.game.v1 import event_pb2, rules_pb2
 
@@ -34,7 +33,7 @@ class StepObserver:
                 self._metrics.actions.labels(action.kind.name.lower(), actor, "ok").inc()
         else:
             self._room_commits.inc()
-        for change in public_changes(committed.step):
+        for change in committed.public_changes:
             kind = change.WhichOneof("kind")
             if kind == "match_ended":
                 reason = rules_pb2.MatchEndReason.Name(change.match_ended.result.reason)

@@ -7,6 +7,7 @@ no permission. A commit that is refused or uncertain forgets the room.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import struct
 from collections import OrderedDict
@@ -164,7 +165,8 @@ class RoomRepository:
         step = draft.seal(os.urandom(8))
         try:
             reply = await self._run_commit(before, room, step)
-        except StoreUncertain:
+        except (StoreUncertain, asyncio.CancelledError):
+            # It may have been applied: what is remembered of the room may be out of date.
             self.forget(room.room_id)
             raise
         if reply != 1:

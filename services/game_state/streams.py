@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from game_state.actions import next_legal_actions
-from game_state.events import public_changes
 from game_state.feeds import Watcher, steps_after
 from game_state.projection import decode_cursor, require_reader, snapshot_message, timestamp
 from game_state.repository import room_not_found
@@ -183,7 +182,7 @@ class RoomStream:
 
     def _is_turning_point(self, step: CommittedStep) -> bool:
         """Whether a step ends the stream, or the viewer's seat is another after it."""
-        for change in public_changes(step.step):
+        for change in step.public_changes:
             kind = change.WhichOneof("kind")
             if kind == "room_closed":
                 self._ended = True
