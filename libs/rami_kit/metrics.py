@@ -27,6 +27,7 @@ DELIVERY_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 TURN_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 DECISION_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 WAIT_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+SPREAD_POINTS: Final = (0.0, 25.0, 50.0, 100.0, 150.0, 200.0, 300.0, 400.0, 500.0)
 MATCH_QUALITY: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -200,41 +201,79 @@ class MatchmakingMetrics:
     """Tickets, matches and ratings; written by the matchmaking service."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.tickets = gauge(registry, "rami_matchmaking_tickets_count", "Live tickets by state.", "state")
+        self.tickets = gauge(
+            registry,
+            "rami_matchmaking_tickets_count",
+            "Live tickets: waiting as this replica sees the queue, claimed as this replica holds them.",
+            "state",
+        )
         self.ticket_events = counter(
             registry,
             "rami_matchmaking_tickets_total",
-            "Tickets created, matched, cancelled, expired.",
+            "What became of tickets: created, matched, cancelled, expired, put_back.",
             "event",
         )
         self.wait_seconds = histogram(
             registry,
             "rami_matchmaking_wait_seconds",
-            "Time from a ticket to its assignment, by number of players.",
-            "players",
+            "Time from a ticket to its end, by seats of the table (0: none) and outcome: "
+            "people, bots, cancelled, expired.",
+            "seats",
+            "outcome",
             buckets=WAIT_SECONDS,
         )
         self.match_quality = histogram(
             registry,
             "rami_matchmaking_match_quality_ratio",
-            "How even the matches are: 1 is a coin toss.",
+            "How even the tables are: 1 is a coin toss between the best and the weakest player.",
             buckets=MATCH_QUALITY,
         )
-        self.matches = counter(registry, "rami_matchmaking_matches_total", "Matches formed by outcome.", "outcome")
+        self.match_spread = histogram(
+            registry,
+            "rami_matchmaking_match_spread_points",
+            "Rating points between the best and the weakest player of a table.",
+            buckets=SPREAD_POINTS,
+        )
+        self.matches = counter(
+            registry,
+            "rami_matchmaking_matches_total",
+            "Tables by outcome: people, bots, refused (no room), conflict (another replica was first).",
+            "outcome",
+        )
+        self.claims_resumed = counter(
+            registry,
+            "rami_matchmaking_claims_resumed_total",
+            "Claims taken over because the lease of their process had run out.",
+        )
+        self.pass_seconds = histogram(
+            registry,
+            "rami_matchmaking_pass_seconds",
+            "Time that the matcher computes in one pass over the queue.",
+            buckets=RPC_SECONDS,
+        )
+        self.passes_failed = counter(
+            registry,
+            "rami_matchmaking_passes_failed_total",
+            "Passes over the queue that failed, by cause: store, defect.",
+            "cause",
+        )
+        self.unreadable = counter(
+            registry,
+            "rami_matchmaking_unreadable_records_total",
+            "Stored records that could not be read and were left out, by kind.",
+            "kind",
+        )
         self.rating_updates = counter(
             registry,
             "rami_matchmaking_rating_updates_total",
-            "Ended matches taken into the ratings, by outcome.",
+            "Finished matches by what ratings made of them: rated, duplicate, abandoned, no_winner, bots_only, "
+            "unmatched, too_old, unreadable.",
             "outcome",
         )
-        self.round_seconds = histogram(
-            registry,
-            "rami_matchmaking_round_seconds",
-            "Time of one pass over the pools.",
-            buckets=RPC_SECONDS,
-        )
         self.guests = counter(registry, "rami_matchmaking_guests_total", "Guests signed in.")
-        self.watchers = gauge(registry, "rami_matchmaking_watchers_count", "Open watches of tickets.")
+        self.watchers = gauge(
+            registry, "rami_matchmaking_watchers_count", "Open watches of tickets, and cancels that wait."
+        )
 
 
 class Metrics:

@@ -1,0 +1,172 @@
+"""From a claim to seated players: the room is created, then every ticket gets its seat.
+
+A claim is in the store before anything else happens, with a lease. Whoever holds it finishes it; when that
+process dies, its lease runs out and any other takes the claim over and does the same again: the room is
+created once per match id, and seating is one script that does its work once. Players go back to the queue
+only when there is certainly no room: the game service has refused, or nothing has ever been sent to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from matchmaking.game_rooms import Created, NotSent, Refused, Unknown
+from rami_kit.backoff import Backoff, jitter
+from rami_kit.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from matchmaking.game_rooms import GameRooms
+    from matchmaking.records import Claim
+    from matchmaking.ticket_store import TicketStore
+    from rami_kit.metrics import MatchmakingMetrics
+
+ROOMS_AT_ONCE: Final = 32
+TAKEN_AT_ONCE: Final = 50
+RESUME_SECONDS: Final = 0.5
+"""How often claims without a living owner are looked for."""
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 2.0
+MOST_DEFECTS: Final = 5
+"""A game service that answers so many times with a defect of its own will not create the room."""
+
+_log = logging.getLogger(__name__)
+_ResultT = TypeVar("_ResultT")
+
+
+class ClaimFinisher:
+    """Finishes claims in background tasks, own ones and those left behind by others."""
+
+    def __init__(
+        self,
+        store: TicketStore,
+        rooms: GameRooms,
+        metrics: MatchmakingMetrics,
+        *,
+        give_up_seconds: float,
+        on_finished: Callable[[], None],
+    ) -> None:
+        """`on_finished` is told whenever a claim has ended here, one way or the other."""
+        self._store = store
+        self._rooms = rooms
+        self._metrics = metrics
+        self._give_up_seconds = give_up_seconds
+        self._on_finished = on_finished
+        self._room_slots = asyncio.Semaphore(ROOMS_AT_ONCE)
+        self._claims: dict[str, Claim] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._claimed_gauge = metrics.tickets.labels("claimed")
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def start(self, claim: Claim, *, fresh: bool) -> None:
+        """Finishes a claim that is ours. `fresh`: nobody can have asked for its room yet."""
+        if claim.key in self._claims:
+            return
+        self._claims[claim.key] = claim
+        task = asyncio.create_task(self._guard(claim, fresh=fresh), name="finish-claim")
+        self._tasks[claim.key] = task
+        self._count()
+
+    async def resume_forever(self) -> None:
+        """Takes over claims whose owner has gone away, for ever."""
+        while True:
+            await asyncio.sleep(RESUME_SECONDS * jitter(0.8, 1.2))
+            try:
+                claims = await self._store.take_over(TAKEN_AT_ONCE)
+            except StoreUnavailable:
+                continue  # the store's health says so already
+            for claim in claims:
+                if claim is None:
+                    self._metrics.unreadable.labels("claim").inc()
+                    _log.error("a claim cannot be read by this build: it is left to others")
+                elif claim.key not in self._claims:
+                    self._metrics.claims_resumed.labels().inc()
+                    self.start(claim, fresh=False)
+
+    async def close(self) -> None:
+        """Stops, and leaves the claims at hand to other processes at once."""
+        claims, tasks = list(self._claims.values()), list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        # Without this they would wait for the lease to run out, and nothing worse.
+        await asyncio.gather(*(self._store.renew(claim, 0) for claim in claims), return_exceptions=True)
+
+    async def _guard(self, claim: Claim, *, fresh: bool) -> None:
+        try:
+            await self._finish(claim, fresh=fresh)
+        except Exception:  # noqa: BLE001 - logged whole; the claim's lease brings it back
+            _log.exception("a claim could not be finished")
+        finally:
+            del self._claims[claim.key], self._tasks[claim.key]
+            self._count()
+            self._on_finished()
+
+    async def _finish(self, claim: Claim, *, fresh: bool) -> None:
+        began = time.monotonic()
+        sent, defects = not fresh, 0
+        backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+        while True:
+            async with self._room_slots:
+                outcome = await self._rooms.create(claim)
+            if isinstance(outcome, Created):
+                await self._seat(claim, outcome.room_id)
+                return
+            if isinstance(outcome, Unknown):
+                sent = True
+                defects += outcome.defect
+                if defects >= MOST_DEFECTS:
+                    outcome = Refused(outcome.cause)
+            waited = time.monotonic() - began
+            if isinstance(outcome, NotSent) and not sent and waited >= self._give_up_seconds:
+                outcome = Refused("UNREACHABLE")
+            if isinstance(outcome, Refused):
+                await self._put_back(claim, outcome.cause)
+                return
+            await asyncio.sleep(backoff.next())
+            if not await self._insist(lambda: self._store.renew(claim, self._store.times.lease_ms)):
+                return  # another process has taken the claim over
+
+    async def _seat(self, claim: Claim, room_id: str) -> None:
+        waits = await self._insist(lambda: self._store.assign(claim, room_id))
+        if waits is None:
+            return  # another process has done it, and counted it
+        metrics, seats = self._metrics, str(len(claim.seats))
+        outcome = "bots" if any(seat.bot for seat in claim.seats) else "people"
+        for waited_ms in waits:
+            metrics.wait_seconds.labels(seats, outcome).observe(waited_ms / 1000)
+        metrics.ticket_events.labels("matched").inc(len(waits))
+        metrics.matches.labels(outcome).inc()
+        if len(waits) != len(claim.people):
+            _log.error("a room has been created for players who were not held for it")
+
+    async def _put_back(self, claim: Claim, cause: str) -> None:
+        back = await self._insist(lambda: self._store.put_back(claim))
+        if back is None:
+            return
+        _log.warning("the game service created no room: the players wait again", extra={"cause": cause})
+        self._metrics.matches.labels("refused").inc()
+        self._metrics.ticket_events.labels("put_back").inc(back)
+
+    @staticmethod
+    async def _insist(call: Callable[[], Awaitable[_ResultT]]) -> _ResultT:
+        """Repeats a script that does its work once, until the store answers."""
+        backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+        while True:
+            try:
+                return await call()
+            except StoreUnavailable:
+                await asyncio.sleep(backoff.next())
+
+    def _count(self) -> None:
+        self._claimed_gauge.set(sum(len(claim.people) for claim in self._claims.values()))
+
+
+__all__ = ["ClaimFinisher"]

@@ -1,0 +1,191 @@
+"""The matcher: which of the waiting tickets sit down together, for given tickets and a given time.
+
+Pure and deterministic: the same tickets, times and calls give the same tables. It keeps an index, so that
+a run costs what has changed since the last one and not what waits: a new table can only hold a ticket
+that has just come in or has just begun to accept more (a wider window, a smaller table, bots), so only
+those are tried, oldest first. A run leaves no table unmade.
+
+For one ticket, full tables of people come first, the largest accepted number of seats first, then the
+rules in the ticket's order; among the tickets near by the oldest are taken. Where bots may fill, as many
+people as possible sit down, then at as large a table as possible.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from matchmaking.pools import Pool
+from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket, choose_bot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rami_engine.rules import RuleOptions
+
+PoolKey = tuple[int, "RuleOptions"]
+
+
+class Matcher:
+    """The tickets that wait, and the search for tables among them."""
+
+    def __init__(self, policy: MatchPolicy) -> None:
+        self._policy = policy
+        self._tickets: dict[str, Ticket] = {}
+        self._pools: dict[PoolKey, Pool] = {}
+        self._resting: set[str] = set()
+        """Tickets that are in no pool until their not_before_ms."""
+        self._changed: set[str] = set()
+        """Tickets that may be able to sit down now and were not able before."""
+        self._moments: list[tuple[int, str]] = []
+        """A heap of when tickets begin to accept more. `_moment_of` names the valid entry of a ticket."""
+        self._moment_of: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def __contains__(self, ticket_id: str) -> bool:
+        return ticket_id in self._tickets
+
+    def __iter__(self) -> Iterator[Ticket]:
+        return iter(self._tickets.values())
+
+    def pools(self) -> Iterator[tuple[PoolKey, Pool]]:
+        """Every pool with tickets in it. Tickets that rest are in none."""
+        return iter(self._pools.items())
+
+    def add(self, ticket: Ticket) -> None:
+        """Takes a ticket in, in place of an older state of the same one."""
+        self.remove(ticket.ticket_id)
+        self._tickets[ticket.ticket_id] = ticket
+        self._changed.add(ticket.ticket_id)
+        if ticket.not_before_ms > 0:
+            self._resting.add(ticket.ticket_id)
+        else:
+            self._enter(ticket)
+
+    def remove(self, ticket_id: str) -> Ticket | None:
+        """Takes a ticket out; None if it is not in."""
+        ticket = self._tickets.pop(ticket_id, None)
+        if ticket is None:
+            return None
+        self._changed.discard(ticket_id)
+        self._moment_of.pop(ticket_id, None)
+        if ticket_id in self._resting:
+            self._resting.discard(ticket_id)
+        else:
+            for key in _keys(ticket):
+                pool = self._pools[key]
+                pool.remove(ticket)
+                if not pool:
+                    del self._pools[key]
+        return ticket
+
+    def next_moment(self) -> int | None:
+        """When the next ticket begins to accept more, in ms; None for never. Tables may be left to make
+        before.
+        """
+        while self._moments and self._moment_of.get(self._moments[0][1]) != self._moments[0][0]:
+            heapq.heappop(self._moments)
+        return self._moments[0][0] if self._moments else None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a run has stopped at its limit and left tickets untried."""
+        return bool(self._changed)
+
+    def run(self, now_ms: int, bots: Sequence[BotProfile] = (), limit: int | None = None) -> list[Table]:
+        """Makes tables and takes their tickets out; tries `limit` tickets at most, then leaves the rest to
+        the next run.
+
+        Times must not go back from run to run.
+        """
+        self._wake(now_ms)
+        keys = (self._tickets[ticket_id].age_key for ticket_id in self._changed)
+        anchors = sorted(keys) if limit is None else heapq.nsmallest(limit, keys)
+        tables: list[Table] = []
+        for _, ticket_id in anchors:
+            ticket = self._tickets.get(ticket_id)
+            if ticket is None:
+                continue  # seated by an older one in this run
+            self._changed.discard(ticket_id)
+            table = None if ticket_id in self._resting else self._table_for(ticket, now_ms, bots)
+            if table is None:
+                self._plan(ticket, now_ms)
+                continue
+            for member in table.tickets:
+                self.remove(member.ticket_id)
+            tables.append(table)
+        return tables
+
+    def _wake(self, now_ms: int) -> None:
+        """Marks the tickets that have begun to accept more."""
+        while (moment := self.next_moment()) is not None and moment <= now_ms:
+            ticket_id = heapq.heappop(self._moments)[1]
+            del self._moment_of[ticket_id]
+            self._changed.add(ticket_id)
+        for ticket_id in [one for one in self._changed if one in self._resting]:
+            ticket = self._tickets[ticket_id]
+            if ticket.not_before_ms <= now_ms:
+                self._resting.discard(ticket_id)
+                self._enter(ticket)
+
+    def _enter(self, ticket: Ticket) -> None:
+        for key in _keys(ticket):
+            pool = self._pools.get(key)
+            if pool is None:
+                pool = self._pools[key] = Pool(key[0], self._policy)
+            pool.add(ticket)
+
+    def _plan(self, ticket: Ticket, now_ms: int) -> None:
+        moment = self._policy.next_change(ticket, now_ms)
+        if moment is not None:
+            self._moment_of[ticket.ticket_id] = moment
+            heapq.heappush(self._moments, (moment, ticket.ticket_id))
+
+    def _table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
+        for seats in reversed(ticket.player_counts):
+            for rules in ticket.rules:
+                partners = self._pools[seats, rules].partners(ticket, seats, now_ms, bots=False)
+                if partners is not None:
+                    return _table(seats, rules, [ticket, *partners], ())
+        if ticket.bots_allowed and now_ms - ticket.create_ms >= self._policy.bot_fill_ms:
+            return self._bot_table_for(ticket, now_ms, bots)
+        return None
+
+    def _bot_table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
+        for players in range(ticket.player_counts[-1] - 1, 0, -1):
+            for seats in reversed(ticket.player_counts):
+                if seats <= players:
+                    continue
+                for rules in ticket.rules:
+                    partners = self._pools[seats, rules].partners(ticket, players, now_ms, bots=True)
+                    if partners is None:
+                        continue
+                    tickets = [ticket, *partners]
+                    bot = choose_bot(tickets, bots)
+                    if bot is None:
+                        return None
+                    return _table(seats, rules, tickets, (bot,) * (seats - players))
+        return None
+
+
+def make_tables(
+    tickets: Iterable[Ticket], now_ms: int, policy: MatchPolicy, bots: Sequence[BotProfile] = ()
+) -> list[Table]:
+    """Every table that can be made of `tickets` at `now_ms`, in the order in which the matcher finds them."""
+    matcher = Matcher(policy)
+    for ticket in tickets:
+        matcher.add(ticket)
+    return matcher.run(now_ms, bots)
+
+
+def _keys(ticket: Ticket) -> Iterator[PoolKey]:
+    return ((seats, rules) for seats in ticket.player_counts for rules in ticket.rules)
+
+
+def _table(seats: int, rules: RuleOptions, tickets: list[Ticket], bots: tuple[str, ...]) -> Table:
+    return Table(seats, rules, tuple(sorted(tickets, key=lambda ticket: ticket.age_key)), bots)
+
+
+__all__ = ["Matcher", "make_tables"]

@@ -1,0 +1,201 @@
+"""MatchmakingService: players queue, follow their ticket, and leave the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from google.protobuf.duration_pb2 import Duration
+
+from matchmaking.criteria import parse_request_id, ticket_from_request, ticket_message
+from matchmaking.records import CLAIMED, MATCHED, OVER, is_ticket_id, pool_name
+from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
+from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
+from rami_kit.auth import current_caller
+from rami_kit.errors import InvalidRequest, RamiError, reasons, refused, shutting_down
+from rami_wire.rules import options_to_proto
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Any, TypeAlias
+
+    import grpc.aio
+
+    from matchmaking.player_store import PlayerStore
+    from matchmaking.queue_index import QueueIndex
+    from matchmaking.records import TicketState
+    from matchmaking.ticket_store import TicketStore
+    from matchmaking.watchers import TicketWatchers
+    from rami_kit.metrics import MatchmakingMetrics
+    from rami_kit.redis_store import StoreClock
+
+    Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+
+WATCHES_PER_TICKET: Final = 8
+"""Watches of one ticket in one process; a player needs one for every device."""
+ANSWER_SECONDS: Final = 0.25
+"""Kept of a deadline for the answer itself."""
+LOOK_AGAIN_SECONDS: Final = 1.0
+"""While it waits for the outcome of a claim, CancelTicket looks again after so long even without news."""
+
+
+class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceServicer):
+    """The servicer. Every method is a player's own: somebody else's ticket does not exist."""
+
+    def __init__(
+        self,
+        *,
+        store: TicketStore,
+        players: PlayerStore,
+        index: QueueIndex,
+        watchers: TicketWatchers,
+        clock: StoreClock,
+        draining: asyncio.Event,
+        metrics: MatchmakingMetrics,
+    ) -> None:
+        """`draining` set and the watchers woken: every watch ends with SHUTTING_DOWN."""
+        self._store = store
+        self._players = players
+        self._index = index
+        self._watchers = watchers
+        self._clock = clock
+        self._draining = draining
+        self._metrics = metrics
+        self._heartbeat_seconds = store.times.idle_ms / 3000
+
+    async def CreateTicket(
+        self, request: messages.CreateTicketRequest, _context: Context
+    ) -> messages.CreateTicketResponse:
+        """Queues the caller, or gives the live ticket."""
+        ticket = ticket_from_request(request, current_caller(), self._players.is_bot)
+        skill = await self._players.skill_of(ticket.player_id)
+        queued = await self._store.create(replace(ticket, skill=skill))
+        if queued.reused:
+            message = "the request_id has been used for other wishes"
+            raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, message)
+        if queued.other_ticket_id:
+            raise refused(
+                reasons.ERROR_REASON_ALREADY_QUEUED,
+                "there is a live ticket with other wishes: cancel it first",
+                ticket_id=queued.other_ticket_id,
+            )
+        assert queued.state is not None
+        if queued.made:
+            self._metrics.ticket_events.labels("created").inc()
+        return messages.CreateTicketResponse(ticket=ticket_message(queued.state))
+
+    async def GetTicket(self, request: messages.GetTicketRequest, _context: Context) -> messages.GetTicketResponse:
+        """Reads an own ticket, and keeps it alive."""
+        state = await self._read(request.ticket_id)
+        return messages.GetTicketResponse(ticket=ticket_message(state))
+
+    async def WatchTicket(
+        self, request: messages.WatchTicketRequest, _context: Context
+    ) -> AsyncIterator[messages.WatchTicketResponse]:
+        """Follows an own ticket to its end, and keeps it alive."""
+        ticket_id = _checked_ticket_id(request.ticket_id)
+        if self._watchers.count(ticket_id) >= WATCHES_PER_TICKET:
+            raise refused(
+                reasons.ERROR_REASON_LIMIT_REACHED,
+                "the ticket is watched too often",
+                limit="watches_per_ticket",
+                value=WATCHES_PER_TICKET,
+            )
+        with self._watchers.watching(ticket_id) as changed:
+            sent: TicketState | None = None
+            quiet_until = 0.0
+            while True:
+                changed.clear()
+                state = await self._read(ticket_id)
+                now = time.monotonic()
+                if state != sent or now >= quiet_until:
+                    yield messages.WatchTicketResponse(ticket=ticket_message(state))
+                    sent, quiet_until = state, now + self._heartbeat_seconds
+                if state.state in OVER:
+                    return
+                if self._draining.is_set():
+                    raise shutting_down()
+                try:
+                    await asyncio.wait_for(changed.wait(), max(0.0, quiet_until - now))
+                except TimeoutError:
+                    continue  # nothing new: the ticket is sent again, and kept alive by reading it
+
+    async def CancelTicket(
+        self, request: messages.CancelTicketRequest, context: Context
+    ) -> messages.CancelTicketResponse:
+        """Leaves the queue. While a room is being created for the ticket, waits for what comes of it."""
+        parse_request_id(request.request_id)
+        ticket_id, player_id = _checked_ticket_id(request.ticket_id), current_caller().player_id
+        left = context.time_remaining()
+        give_up_at = time.monotonic() + (left or 0.0) - ANSWER_SECONDS
+        with self._watchers.watching(ticket_id) as changed:
+            while True:
+                changed.clear()
+                cancelled = await self._store.cancel(ticket_id, player_id)
+                if cancelled is None:
+                    raise _not_found()
+                state = cancelled.state
+                if state.state != CLAIMED:
+                    break
+                wait = min(LOOK_AGAIN_SECONDS, give_up_at - time.monotonic())
+                if wait <= 0:
+                    message = "the room of the ticket is still being created: call again"
+                    raise refused(reasons.ERROR_REASON_PEER_UNAVAILABLE, message, retry_after_seconds=1.0, peer="game")
+                try:
+                    await asyncio.wait_for(changed.wait(), wait)
+                except TimeoutError:
+                    continue  # look again: a message may have been lost
+        if state.state == MATCHED:
+            raise refused(reasons.ERROR_REASON_TICKET_MATCHED, "the ticket has a seat already", room_id=state.room_id)
+        if cancelled.now:
+            self._metrics.ticket_events.labels("cancelled").inc()
+            self._metrics.wait_seconds.labels("0", "cancelled").observe(cancelled.waited_ms / 1000)
+        return messages.CancelTicketResponse(ticket=ticket_message(state))
+
+    async def GetQueue(self, _request: messages.GetQueueRequest, _context: Context) -> messages.GetQueueResponse:
+        """Tells how many wait for which table, and how long that took others."""
+        await self._index.refresh()
+        now_ms = round(self._clock.now() * 1000)
+        pools = sorted(
+            (seats, rules.target_score, rules.ace_high, rules.discard_to_win, rules, len(pool), pool.oldest_ms)
+            for (seats, rules), pool in self._index.matcher.pools()
+        )
+        response = messages.GetQueueResponse()
+        waits = await asyncio.gather(*(self._store.waits(pool_name(row[0], row[4])) for row in pools))
+        for (seats, _, _, _, rules, waiting, oldest_ms), latest in zip(pools, waits, strict=True):
+            pool = response.pools.add(seats=seats, rules=options_to_proto(rules), waiting_players=waiting)
+            pool.longest_wait.CopyFrom(_duration(now_ms - oldest_ms))
+            if latest:
+                latest.sort()
+                pool.median_wait.CopyFrom(_duration(latest[(len(latest) - 1) // 2]))
+                pool.p95_wait.CopyFrom(_duration(latest[(len(latest) * 95 + 99) // 100 - 1]))
+        return response
+
+    async def _read(self, text: str) -> TicketState:
+        ticket_id = _checked_ticket_id(text)
+        state = await self._store.read(ticket_id, current_caller().player_id)
+        if state is None:
+            raise _not_found()
+        return state
+
+
+def _checked_ticket_id(text: str) -> str:
+    if not text:
+        raise InvalidRequest("ticket_id", "must be set")
+    if not is_ticket_id(text):
+        raise _not_found()
+    return text
+
+
+def _not_found() -> RamiError:
+    return refused(reasons.ERROR_REASON_TICKET_NOT_FOUND, "you have no ticket with this id")
+
+
+def _duration(milliseconds: int) -> Duration:
+    milliseconds = max(0, milliseconds)
+    return Duration(seconds=milliseconds // 1000, nanos=milliseconds % 1000 * 1_000_000)
+
+
+__all__ = ["MatchmakingServicer"]

@@ -1,0 +1,150 @@
+"""PlayerService: guests sign in, and everybody sees ratings."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+import struct
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from matchmaking.criteria import timestamp
+from matchmaking.ratings import BOT_PREFIX, new_player
+from rami.matchmaking.v1 import player_service_pb2 as messages
+from rami.matchmaking.v1 import player_service_pb2_grpc
+from rami_kit.auth import PLAYER_ISSUER, current_caller, player_id
+from rami_kit.errors import InvalidRequest, reasons, refused
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    import grpc.aio
+
+    from matchmaking.player_store import PlayerStore
+    from matchmaking.ratings import PlayerRecord
+    from rami_kit.auth import GuestSigner
+    from rami_kit.metrics import MatchmakingMetrics
+
+    Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+
+MAX_NAME_LENGTH: Final = 32
+MAX_PLAYER_ID_LENGTH: Final = 64
+DEFAULT_PAGE_SIZE: Final = 20
+MAX_PAGE_SIZE: Final = 100
+_PAGE_TOKEN: Final = struct.Struct(">I")
+
+
+class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
+    """The servicer."""
+
+    def __init__(
+        self,
+        players: PlayerStore,
+        signer: GuestSigner,
+        metrics: MatchmakingMetrics,
+        *,
+        guests_allowed: bool,
+        guest_seconds: float,
+    ) -> None:
+        """`guest_seconds`: how long a guest's token lives."""
+        self._players = players
+        self._signer = signer
+        self._metrics = metrics
+        self._guests_allowed = guests_allowed
+        self._guest_seconds = guest_seconds
+
+    async def CreateGuest(
+        self, request: messages.CreateGuestRequest, _context: Context
+    ) -> messages.CreateGuestResponse:
+        """Signs in a new guest. Nothing is stored: the token is all there is."""
+        if not self._guests_allowed:
+            message = "this cluster signs in no guests: use your identity provider"
+            raise refused(reasons.ERROR_REASON_GUESTS_DISABLED, message)
+        name = checked_name(request.display_name)
+        subject = f"guest-{secrets.token_urlsafe(18)}"
+        token, expires_at = self._signer.sign(subject, name, self._guest_seconds)
+        self._metrics.guests.labels().inc()
+        return messages.CreateGuestResponse(
+            player_id=player_id(PLAYER_ISSUER, subject),
+            token=token,
+            expire_time=timestamp(int(expires_at * 1000)),
+        )
+
+    async def GetPlayer(self, request: messages.GetPlayerRequest, _context: Context) -> messages.GetPlayerResponse:
+        """What is known of a player. The caller is always known, at least as a beginner."""
+        caller = current_caller()
+        wanted = request.player_id or caller.player_id
+        record = await self._players.find(wanted) if _may_be_an_id(wanted) else None
+        if record is None and wanted == caller.player_id:
+            record = new_player(caller.name)
+        if record is None:
+            raise refused(reasons.ERROR_REASON_PLAYER_NOT_FOUND, "nothing is known of this player")
+        return messages.GetPlayerResponse(player=player_message(wanted, record))
+
+    async def ListLeaderboard(
+        self, request: messages.ListLeaderboardRequest, _context: Context
+    ) -> messages.ListLeaderboardResponse:
+        """A page of the leaderboard as it is now; a rank that changes between pages may show twice or not
+        at all.
+        """
+        size = request.page_size or DEFAULT_PAGE_SIZE
+        if not 1 <= size <= MAX_PAGE_SIZE:
+            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        first = parse_page_token(request.page_token) if request.page_token else 0
+        # One more than asked for tells whether there is another page.
+        rows = await self._players.leaderboard(first, size + 1)
+        response = messages.ListLeaderboardResponse()
+        for row in rows:
+            if row.rank > first + size:
+                response.next_page_token = format_page_token(first + size)
+            else:
+                response.players.add(rank=row.rank, player=player_message(row.player_id, row.record))
+        return response
+
+
+def checked_name(text: str) -> str:
+    """A guest's name without the space around it. Raises InvalidRequest for one that cannot be shown."""
+    name = text.strip()
+    if not 1 <= len(name) <= MAX_NAME_LENGTH:
+        raise InvalidRequest("display_name", f"must have 1 to {MAX_NAME_LENGTH} characters")
+    if any(unicodedata.category(character)[0] == "C" or character in "\u2028\u2029" for character in name):
+        raise InvalidRequest("display_name", "must not have control characters")
+    return name
+
+
+def player_message(player: str, record: PlayerRecord) -> messages.Player:
+    """A player as everybody sees one."""
+    return messages.Player(
+        player_id=player,
+        display_name=record.name,
+        rating=record.rating,
+        rating_deviation=record.deviation,
+        matches=record.matches,
+        wins=record.wins,
+        bot=record.bot,
+    )
+
+
+def format_page_token(first: int) -> str:
+    """The token of the page that begins at a place, counted from 0."""
+    return base64.urlsafe_b64encode(_PAGE_TOKEN.pack(first)).decode()
+
+
+def parse_page_token(token: str) -> int:
+    """The place that a page begins at. Raises InvalidRequest for a token that no answer has given."""
+    try:
+        raw = base64.b64decode(token, altchars=b"-_", validate=True)
+        (first,) = _PAGE_TOKEN.unpack(raw)
+    except (binascii.Error, ValueError, struct.error):
+        raise InvalidRequest("page_token", "must be the token of a previous answer") from None
+    return int(first)
+
+
+def _may_be_an_id(text: str) -> bool:
+    """Whether a text can be the id of a player or a bot; nothing else gets into a key."""
+    name = text.removeprefix(BOT_PREFIX)
+    return len(text) <= MAX_PLAYER_ID_LENGTH and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+
+
+__all__ = ["PlayerServicer", "checked_name", "format_page_token", "parse_page_token", "player_message"]

@@ -1,0 +1,321 @@
+"""Tickets and claims in the store: one method for every script, with its keys, times and replies.
+
+Methods raise what the store raises (StoreUnavailable, StoreUncertain, StoreError). All of them may be
+repeated after a lost answer: what has been done already is found and not done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from matchmaking import scripts
+from matchmaking.records import (
+    TICKET_FIELDS,
+    Claim,
+    TicketState,
+    UnreadableRecord,
+    decode_claim,
+    encode_claim,
+    encode_ticket,
+    ticket_state,
+    wishes_of,
+)
+from rami_kit import keys
+from rami_kit.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matchmaking.tickets import Ticket
+    from rami_kit.redis_store import Store
+
+CLAIM_MS: Final = 86_400_000
+"""How long a claim may wait for a game service, and its tickets with it."""
+WAITS_MS: Final = 86_400_000
+WAITS_KEPT: Final = 200
+FIRST_REST_MS: Final = 1_000
+LONGEST_REST_MS: Final = 30_000
+EXPIRED_AT_ONCE: Final = 200
+CHANGES_AT_ONCE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class TicketTimes:
+    """How long things last, in ms."""
+
+    idle_ms: int = 30_000
+    """A ticket expires when it has not been read for so long."""
+    keep_ms: int = 300_000
+    """How long a ticket that is over, and what has changed in the queue, can be read."""
+    lease_ms: int = 5_000
+    """How long a claim is left to the process that made it."""
+
+
+class Queued(NamedTuple):
+    """What became of a wish to queue; exactly one of the three."""
+
+    state: TicketState | None = None
+    """The live ticket of the player, or the one that the same request has made before."""
+    other_ticket_id: str = ""
+    """The player has a live ticket with other wishes."""
+    reused: bool = False
+    """The same request has made a ticket with other wishes."""
+    made: bool = False
+    """The ticket is new."""
+
+
+class Cancelled(NamedTuple):
+    """What became of a wish to leave."""
+
+    state: TicketState
+    now: bool
+    """The ticket was taken out by this call."""
+    waited_ms: int
+
+
+class QueueChange(NamedTuple):
+    """One entry of the stream of changes."""
+
+    ticket_id: str
+    entry: dict[bytes, bytes] | None
+    """What came in: d, t and b as in a ticket's hash. None: the ticket left the queue."""
+
+
+class Changes(NamedTuple):
+    """What has changed in the queue after a place in the stream."""
+
+    ever: int
+    """How many changes there have ever been; -1 when there is no stream."""
+    last_id: bytes
+    changes: list[QueueChange]
+
+
+class Survey(NamedTuple):
+    """The queue as a whole at one moment."""
+
+    ever: int
+    last_id: bytes
+    ticket_ids: list[str]
+
+
+class TicketStore:
+    """The only way to tickets and claims."""
+
+    def __init__(self, store: Store, times: TicketTimes, owner: str) -> None:
+        """`owner` names this process in the claims it holds."""
+        self._store = store
+        self.times = times
+        self.owner = owner
+
+    async def create(self, ticket: Ticket) -> Queued:
+        """Queues a player, or finds the live ticket. The store sets the time of creation."""
+        reply = await self._store.run(
+            scripts.CREATE,
+            [
+                keys.ticket_key(ticket.ticket_id),
+                keys.live_ticket_key(ticket.player_id),
+                keys.waiting_key(),
+                keys.queue_changes_key(),
+            ],
+            [
+                ticket.ticket_id,
+                ticket.player_id,
+                encode_ticket(ticket),
+                wishes_of(ticket),
+                self.times.idle_ms,
+                self.times.keep_ms,
+            ],
+            durable=True,
+        )
+        kind = reply[0]
+        if kind == b"reused":
+            return Queued(reused=True)
+        if kind == b"queued":
+            return Queued(other_ticket_id=reply[1].decode())
+        return Queued(state=ticket_state(reply[1].decode(), reply[2:]), made=kind == b"made")
+
+    async def read(self, ticket_id: str, player_id: str) -> TicketState | None:
+        """A player's ticket, which stays alive through it; None when the player has none with this id."""
+        reply = await self._store.run(
+            scripts.READ,
+            [keys.ticket_key(ticket_id), keys.waiting_key(), keys.live_ticket_key(player_id)],
+            [ticket_id, player_id, self.times.idle_ms],
+        )
+        return None if reply is None else ticket_state(ticket_id, reply)
+
+    async def cancel(self, ticket_id: str, player_id: str) -> Cancelled | None:
+        """Takes a player's waiting ticket out; None when the player has none with this id."""
+        reply = await self._store.run(
+            scripts.CANCEL,
+            [
+                keys.ticket_key(ticket_id),
+                keys.live_ticket_key(player_id),
+                keys.waiting_key(),
+                keys.queue_changes_key(),
+            ],
+            [ticket_id, player_id, self.times.keep_ms],
+            durable=True,
+        )
+        if reply is None:
+            return None
+        return Cancelled(ticket_state(ticket_id, reply[2:]), reply[0] == 1, int(reply[1]))
+
+    async def expire(self) -> list[int]:
+        """Takes out tickets that nobody has read in time; how long each had waited, in ms."""
+        reply = await self._store.run(
+            scripts.EXPIRE,
+            [keys.waiting_key(), keys.queue_changes_key()],
+            [EXPIRED_AT_ONCE, self.times.keep_ms],
+        )
+        return [int(waited) for waited in reply]
+
+    async def claim(self, claim: Claim) -> list[str]:
+        """Takes a table out of the queue; the ids of tickets that stood in the way, empty when it is
+        claimed.
+        """
+        people = [seat for _, seat in claim.people]
+        reply = await self._store.run(
+            scripts.CLAIM,
+            [
+                keys.claims_key(),
+                keys.claim_key(claim.key),
+                keys.waiting_key(),
+                keys.queue_changes_key(),
+                *(keys.ticket_key(seat.ticket_id) for seat in people),
+            ],
+            [
+                claim.key,
+                encode_claim(claim),
+                self.owner,
+                self.times.lease_ms,
+                CLAIM_MS,
+                self.times.keep_ms,
+                *_flat((seat.ticket_id, seat.player_id) for seat in people),
+            ],
+            durable=True,
+        )
+        return [ticket_id.decode() for ticket_id in reply]
+
+    async def assign(self, claim: Claim, room_id: str) -> list[int] | None:
+        """Seats the tickets of a claim; how long each had waited, in ms. None when it was done before."""
+        reply = await self._store.run(
+            scripts.ASSIGN,
+            [
+                keys.claims_key(),
+                keys.claim_key(claim.key),
+                keys.waits_key(claim.pool),
+                *(keys.ticket_key(seat.ticket_id) for _, seat in claim.people),
+            ],
+            [
+                claim.key,
+                room_id,
+                self.times.keep_ms,
+                WAITS_MS,
+                WAITS_KEPT,
+                *_flat((seat.ticket_id, seat.player_id, number) for number, seat in claim.people),
+            ],
+            durable=True,
+        )
+        return None if reply is None else [int(waited) for waited in reply]
+
+    async def put_back(self, claim: Claim) -> int | None:
+        """Puts the tickets of a claim back into the queue; how many. None when the claim is not ours any
+        more.
+
+        Trusts the caller that no room has been created for the claim, nor ever will be.
+        """
+        people = [seat for _, seat in claim.people]
+        reply = await self._store.run(
+            scripts.RETURN,
+            [
+                keys.claims_key(),
+                keys.claim_key(claim.key),
+                keys.waiting_key(),
+                keys.queue_changes_key(),
+                *(keys.ticket_key(seat.ticket_id) for seat in people),
+            ],
+            [
+                claim.key,
+                self.owner,
+                self.times.idle_ms,
+                self.times.keep_ms,
+                FIRST_REST_MS,
+                LONGEST_REST_MS,
+                *_flat((seat.ticket_id, seat.player_id) for seat in people),
+            ],
+            durable=True,
+        )
+        return None if reply < 0 else int(reply)
+
+    async def renew(self, claim: Claim, lease_ms: int) -> bool:
+        """A new lease on an own claim; 0 ms leaves it to others. False when it is not ours any more."""
+        reply = await self._store.run(
+            scripts.RENEW,
+            [keys.claims_key(), keys.claim_key(claim.key)],
+            [claim.key, self.owner, lease_ms],
+        )
+        return bool(reply)
+
+    async def take_over(self, most: int) -> list[Claim | None]:
+        """Claims whose lease has run out, now ours; None for each that cannot be read."""
+        reply = await self._store.run(scripts.TAKE, [keys.claims_key()], [self.owner, self.times.lease_ms, most])
+        claims: list[Claim | None] = []
+        for record in reply:
+            try:
+                claims.append(decode_claim(record))
+            except UnreadableRecord:
+                claims.append(None)
+        return claims
+
+    async def follow(self, last_id: bytes) -> Changes:
+        """The next CHANGES_AT_ONCE changes of the queue, at most, after `last_id`."""
+        reply = await self._store.run(scripts.FOLLOW, [keys.queue_changes_key()], [last_id, CHANGES_AT_ONCE])
+        changes = []
+        for entry_id, fields in reply[1:]:
+            entry = dict(zip(fields[::2], fields[1::2], strict=True))
+            ticket_id = entry.get(b"i", b"").decode("ascii", "replace")
+            changes.append(QueueChange(ticket_id, entry if b"d" in entry else None))
+            last_id = entry_id
+        return Changes(int(reply[0]), last_id, changes)
+
+    async def survey(self) -> Survey:
+        """The ids of all waiting tickets, and the place in the stream of changes that belongs to them."""
+        ever, last_id, ids = await self._store.run(scripts.SURVEY, [keys.queue_changes_key(), keys.waiting_key()])
+        return Survey(int(ever), last_id, [ticket_id.decode("ascii", "replace") for ticket_id in ids])
+
+    async def look_up(self, ticket_ids: Sequence[str]) -> list[TicketState | None]:
+        """The states of tickets, whoever they belong to; None for what is gone or cannot be read."""
+        replies = await asyncio.gather(
+            *(self._store.read("HMGET", keys.ticket_key(one), *TICKET_FIELDS) for one in ticket_ids),
+            return_exceptions=True,
+        )
+        states: list[TicketState | None] = []
+        for ticket_id, reply in zip(ticket_ids, replies, strict=True):
+            if isinstance(reply, StoreError):
+                states.append(None)  # a key that is no hash
+            elif isinstance(reply, BaseException):
+                raise reply
+            else:
+                states.append(_readable(ticket_id, reply))
+        return states
+
+    async def waits(self, pool: str) -> list[int]:
+        """How long the latest matched players of a pool waited, in ms."""
+        reply = await self._store.read("LRANGE", keys.waits_key(pool), 0, -1)
+        return [int(waited) for waited in reply]
+
+
+def _readable(ticket_id: str, fields: Sequence[bytes | None]) -> TicketState | None:
+    try:
+        return ticket_state(ticket_id, fields)
+    except UnreadableRecord:
+        return None
+
+
+def _flat(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    return [value for row in rows for value in row]
+
+
+__all__ = ["Cancelled", "Changes", "QueueChange", "Queued", "Survey", "TicketStore", "TicketTimes"]
