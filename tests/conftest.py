@@ -1,0 +1,36 @@
+"""The store that every test may use: one embedded server a test process, emptied before each test."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+import redis
+
+from rami_kit.embedded import EmbeddedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def embedded_store() -> Iterator[EmbeddedStore]:
+    with EmbeddedStore() as store:
+        yield store
+
+
+@pytest.fixture
+def store_url(embedded_store: EmbeddedStore) -> str:
+    """URL of the shared store, which is empty now. Tests that stop or stall a server start one of their own."""
+    with redis.Redis.from_url(embedded_store.url) as client:
+        client.flushall()
+    return embedded_store.url
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Where every tool must be there, a skipped test is a failure."""
+    if os.environ.get("RAMI_TESTS_NO_SKIPS") and exitstatus == pytest.ExitCode.OK:
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and reporter.stats.get("skipped"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
