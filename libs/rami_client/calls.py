@@ -105,9 +105,6 @@ class Calls:
             except grpc.aio.AioRpcError as failure:
                 error = error_from_call(failure)
                 failures += 1
-                if (
-                    not isinstance(error, (UnavailableError, DeadlineExceededError))
-                    or failures >= self.retry.attempts
-                ):
+                if not isinstance(error, (UnavailableError, DeadlineExceededError)) or failures >= self.retry.attempts:
                     raise error from failure
             await asyncio.sleep(self.retry.pause_seconds(failures, error))

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 class Client(Queueing):
     """A player's connection to a cluster. Made by `connect`; use it as an async context manager."""
 
-    def __init__(
-        self, game_channel: grpc.aio.Channel, matchmaking_channel: grpc.aio.Channel, calls: Calls
-    ) -> None:
+    def __init__(self, game_channel: grpc.aio.Channel, matchmaking_channel: grpc.aio.Channel, calls: Calls) -> None:
         super().__init__(matchmaking_service_pb2_grpc.MatchmakingServiceStub(matchmaking_channel), calls)
         self.player_id = ""
         """The player's opaque id; empty until a guest has signed in."""
@@ -155,9 +153,7 @@ class Client(Queueing):
 
     async def update_seats(self, room_id: str, bots: Mapping[int, str]) -> room_pb2.Room:
         """Puts bots (profile by seat) in seats, or takes them out where the profile is empty. Host only."""
-        request = game.UpdateSeatsRequest(
-            request_id=new_request_id(), room_id=room_id, changes=_bot_seats(bots)
-        )
+        request = game.UpdateSeatsRequest(request_id=new_request_id(), room_id=room_id, changes=_bot_seats(bots))
         return (await self._calls.unary(self._game.UpdateSeats, request, room_id=room_id)).room
 
     async def set_entropy(self, room_id: str, entropy: bytes) -> room_pb2.Room:
@@ -175,9 +171,7 @@ class Client(Queueing):
         request = game.GetViewRequest(room_id=room_id)
         return await self._calls.unary(self._game.GetView, request, room_id=room_id)
 
-    async def submit_action(
-        self, room_id: str, action: Action, *, expected_version: int
-    ) -> game.SubmitActionResponse:
+    async def submit_action(self, room_id: str, action: Action, *, expected_version: int) -> game.SubmitActionResponse:
         """Plays one action by a call of its own. Playing many, a `Table` is faster and stays current."""
         request = game.SubmitActionRequest(
             request_id=new_request_id(),

@@ -88,10 +88,10 @@ class Receipt:
         for number, line in enumerate(text.splitlines(), 1):
             try:
                 receipt._read(json.loads(line))
-            except (ValueError, KeyError, TypeError, json_format.ParseError) as error:
-                raise BadFileError(path, f"is no line of a receipt: {error}", number) from error
             except (MalformedAction, OptionsError) as error:
                 raise BadFileError(path, f"makes no sense: {error}", number) from error
+            except (ValueError, KeyError, TypeError, json_format.ParseError) as error:
+                raise BadFileError(path, f"is no line of a receipt: {error}", number) from error
         if not receipt.room_id:
             raise BadFileError(path, "is no receipt: it names no room")
         return receipt
@@ -163,9 +163,7 @@ class Receipt:
             case "snapshot":
                 self._read_snapshot(entry)
             case "event":
-                changes = tuple(
-                    json_format.ParseDict(change, event_pb2.Change()) for change in entry["changes"]
-                )
+                changes = tuple(json_format.ParseDict(change, event_pb2.Change()) for change in entry["changes"])
                 self._read_seat(entry)
                 self.sightings.append(Sighting(int(entry["version"]), changes))
             case kind:

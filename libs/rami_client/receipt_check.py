@@ -151,9 +151,7 @@ def _check_action(
 
 
 def _check_entropies(ledger: _Ledger, seen: event_pb2.MatchStarted) -> None:
-    for seat, (recorded, frozen) in enumerate(
-        zip(ledger.replay.header.entropies, seen.entropies, strict=False)
-    ):
+    for seat, (recorded, frozen) in enumerate(zip(ledger.replay.header.entropies, seen.entropies, strict=False)):
         if recorded != frozen:
             raise ReplayError(ReplayPlace(), f"the entropy of seat {seat} is not the one that was frozen")
 

@@ -26,9 +26,10 @@ from rami_engine import (
     VerifiedReplay,
     verify_replay,
 )
-from rami_wire import replay_record
+from rami_wire import action_from_proto, replay_record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rami.game.v1 import replay_pb2
@@ -65,9 +66,10 @@ def verify(replay: game.GetReplayResponse, receipt: Receipt | None = None) -> Ve
     """
     header = replay.header
     _check_header(replay)
+    _check_actions(replay)
     try:
         record = replay_record(header, replay.rounds)
-    except (MalformedAction, OptionsError) as error:
+    except OptionsError as error:
         raise ReplayError(ReplayPlace(), str(error)) from error
     verified = verify_replay(record)
     if header.HasField("result"):
@@ -90,6 +92,30 @@ def _check_header(replay: game.GetReplayResponse) -> None:
         raise ReplayError(ReplayPlace(), "its seats are not numbered in order")
 
 
+def _check_actions(replay: game.GetReplayResponse) -> None:
+    """Each action makes sense by itself."""
+    for place, action in _actions(replay):
+        try:
+            action_from_proto(action.action)
+        except MalformedAction as error:
+            raise ReplayError(place, str(error)) from error
+
+
+def _check_versions(replay: game.GetReplayResponse) -> None:
+    """Each action comes in a step of the room after the one before it."""
+    version = 1
+    for place, action in _actions(replay):
+        if action.version < version:
+            raise ReplayError(place, f"its version {action.version} does not follow {version}")
+        version = action.version
+
+
+def _actions(replay: game.GetReplayResponse) -> Iterator[tuple[ReplayPlace, replay_pb2.ReplayAction]]:
+    for played in replay.rounds:
+        for number, action in enumerate(played.actions, 1):
+            yield ReplayPlace(played.round_number, number), action
+
+
 def _check_result(header: replay_pb2.ReplayHeader, verified: VerifiedReplay) -> None:
     result = header.result
     if tuple(result.scores) != verified.scores:
@@ -99,20 +125,5 @@ def _check_result(header: replay_pb2.ReplayHeader, verified: VerifiedReplay) -> 
     if verified.winner is None:
         raise ReplayError(ReplayPlace(), "is recorded as decided, but its rounds decide nothing")
     decided = verified.scores[verified.winner] >= header.options.target_score
-    if result.reason != (
-        rules_pb2.MATCH_END_REASON_TARGET_SCORE if decided else rules_pb2.MATCH_END_REASON_TURN_LIMIT
-    ):
+    if result.reason != (rules_pb2.MATCH_END_REASON_TARGET_SCORE if decided else rules_pb2.MATCH_END_REASON_TURN_LIMIT):
         raise ReplayError(ReplayPlace(), "the reason of its end is not the one recorded")
-
-
-def _check_versions(replay: game.GetReplayResponse) -> None:
-    """A step of the room comes after the one before it."""
-    version = 0
-    for played in replay.rounds:
-        for number, action in enumerate(played.actions, 1):
-            if action.version < version or not action.version:
-                raise ReplayError(
-                    ReplayPlace(played.round_number, number),
-                    f"its version {action.version} does not follow {version}",
-                )
-            version = action.version

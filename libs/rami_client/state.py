@@ -128,9 +128,7 @@ class RoomMirror:
         """The next stream is to begin with a snapshot."""
         self.cursor = b""
 
-    def _changed(
-        self, room: room_pb2.Room, view: SeatView | None, change: event_pb2.Change
-    ) -> SeatView | None:
+    def _changed(self, room: room_pb2.Room, view: SeatView | None, change: event_pb2.Change) -> SeatView | None:
         """The view after a change, which `room` takes on as well."""
         match change.WhichOneof("kind"):
             case "match_started":

@@ -1,0 +1,466 @@
+"""Whatever is tampered with in a replay or in a receipt is found, and its place is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rami.cards.v1 import card_pb2
+from rami.game.v1 import event_pb2, rules_pb2
+from rami.game.v1 import game_service_pb2 as game
+from rami_client import BadFileError, Receipt, load_replay, save_replay, verify
+from rami_client.receipt import Sighting
+from rami_engine import ReplayError, RuleOptions, seat_view
+from support.matches import ENTROPY, played_match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rami.game.v1 import replay_pb2
+
+
+@pytest.fixture(scope="module")
+def match() -> tuple[game.GetReplayResponse, Receipt]:
+    """A replay of several rounds, and the receipt of seat 0."""
+    _, replay, receipt = played_match(["ann", "bob", ""], options=RuleOptions(target_score=150), seed=3)
+    assert len(replay.rounds) >= 3
+    return replay, receipt
+
+
+def copy_of(replay: game.GetReplayResponse) -> game.GetReplayResponse:
+    copied = game.GetReplayResponse()
+    copied.CopyFrom(replay)
+    return copied
+
+
+def discard_of(played: replay_pb2.ReplayRound) -> int:
+    """The place (from 0) of the first discard of a round."""
+    return next(place for place, action in enumerate(played.actions) if action.action.HasField("discard"))
+
+
+def test_an_honest_replay_is_verified_with_and_without_a_receipt(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    replay, receipt = match
+    verification = verify(replay)
+    assert verification.replay.winner == replay.header.result.winner_seat
+    assert verification.replay.actions == sum(len(played.actions) for played in replay.rounds)
+    assert verification.sightings is None
+    assert verify(replay, receipt).sightings == len(receipt.sightings)
+
+
+def _commitment(replay: game.GetReplayResponse) -> None:
+    replay.header.commitment = bytes(32)
+
+
+def _short_commitment(replay: game.GetReplayResponse) -> None:
+    replay.header.commitment = b"short"
+
+
+def _seed(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].seed = bytes(32)
+
+
+def _no_seed(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].ClearField("seed")
+
+
+def _entropy(replay: game.GetReplayResponse) -> None:
+    replay.header.entropies[0] = bytes(32)
+
+
+def _card(replay: game.GetReplayResponse) -> None:
+    # No hand holds the card that was discarded one turn earlier.
+    actions = replay.rounds[1].actions
+    first = discard_of(replay.rounds[1])
+    later = next(place for place, action in enumerate(actions) if place > first and action.action.HasField("discard"))
+    actions[later].action.discard.card = actions[first].action.discard.card
+
+
+def _no_card(replay: game.GetReplayResponse) -> None:
+    place = discard_of(replay.rounds[1])
+    replay.rounds[1].actions[place].action.discard.card = card_pb2.CARD_UNSPECIFIED
+
+
+def _action_left_out(replay: game.GetReplayResponse) -> None:
+    del replay.rounds[1].actions[0]
+
+
+def _action_twice(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].actions[1].CopyFrom(replay.rounds[1].actions[0])
+
+
+def _other_seat(replay: game.GetReplayResponse) -> None:
+    action = replay.rounds[1].actions[0]
+    action.seat = (action.seat + 1) % 3
+
+
+def _order(replay: game.GetReplayResponse) -> None:
+    first, second = replay.rounds[1].actions[0], replay.rounds[1].actions[1]
+    first.action.MergeFrom(second.action)
+
+
+def _rounds_swapped(replay: game.GetReplayResponse) -> None:
+    rounds = [replay.rounds[1], replay.rounds[0], *replay.rounds[2:]]
+    kept = [type(played).FromString(played.SerializeToString()) for played in rounds]
+    del replay.rounds[:]
+    replay.rounds.extend(kept)
+
+
+def _points(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].result.points += 1
+
+
+def _round_scores(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].result.scores[0] += 1
+
+
+def _no_result(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].ClearField("result")
+
+
+def _winner(replay: game.GetReplayResponse) -> None:
+    result = replay.header.result
+    result.winner_seat = (result.winner_seat + 1) % 3
+
+
+def _final_scores(replay: game.GetReplayResponse) -> None:
+    replay.header.result.scores[0] += 1
+
+
+def _reason(replay: game.GetReplayResponse) -> None:
+    replay.header.result.reason = rules_pb2.MATCH_END_REASON_TURN_LIMIT
+
+
+def _abandoned(replay: game.GetReplayResponse) -> None:
+    replay.header.result.reason = rules_pb2.MATCH_END_REASON_ABANDONED
+
+
+def _options(replay: game.GetReplayResponse) -> None:
+    replay.header.options.ace_high = True
+
+
+def _target(replay: game.GetReplayResponse) -> None:
+    replay.header.options.target_score = 1001
+
+
+def _guards(replay: game.GetReplayResponse) -> None:
+    replay.header.guards.max_turns_per_round = 3
+
+
+def _rules(replay: game.GetReplayResponse) -> None:
+    replay.header.rules_version = "9.9.9"
+
+
+def _seats(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[1].seat = 0
+
+
+def _versions(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].actions[2].version = 1
+
+
+def _one_page(replay: game.GetReplayResponse) -> None:
+    replay.next_page_token = "more"
+
+
+TAMPERED: dict[str, tuple[Callable[[game.GetReplayResponse], None], str]] = {
+    "commitment": (_commitment, "round 1: its seed does not hash"),
+    "short commitment": (_short_commitment, "record: the commitment has 5 bytes"),
+    "seed": (_seed, "round 2: its seed does not hash"),
+    "missing seed": (_no_seed, "round 2: is not in play any more"),
+    "entropy": (_entropy, "round 1"),
+    "card": (_card, "round 2, action"),
+    "no card": (_no_card, "round 2, action"),
+    "action left out": (_action_left_out, "round 2, action 1"),
+    "action twice": (_action_twice, "round 2, action 2"),
+    "other seat": (_other_seat, "round 2, action 1"),
+    "order": (_order, "round 2, action 1"),
+    "rounds swapped": (_rounds_swapped, "round 1: is recorded as round 2"),
+    "points": (_points, "round 2: its points"),
+    "scores of a round": (_round_scores, "round 2: its scores"),
+    "missing result": (_no_result, "round 2: ended by its actions"),
+    "winner": (_winner, "record: the winner"),
+    "final scores": (_final_scores, "record: its scores"),
+    "reason": (_reason, "record: the reason of its end"),
+    "abandoned": (_abandoned, "record: is marked as abandoned"),
+    "options": (_options, "round "),
+    "target": (_target, "record: header.options.target_score"),
+    "guards": (_guards, "round 1"),
+    "rules": (_rules, "record: was played by cardverse.rami 9.9.9"),
+    "seats": (_seats, "record: its seats"),
+    "versions": (_versions, "round 2, action 3: its version 1"),
+    "one page": (_one_page, "record: is one page"),
+}
+
+
+@pytest.mark.parametrize(("tamper", "place"), TAMPERED.values(), ids=TAMPERED)
+def test_what_is_tampered_with_is_named(
+    match: tuple[game.GetReplayResponse, Receipt],
+    tamper: Callable[[game.GetReplayResponse], None],
+    place: str,
+) -> None:
+    replay = copy_of(match[0])
+    tamper(replay)
+    with pytest.raises(ReplayError) as caught:
+        verify(replay)
+    assert str(caught.value).startswith(place)
+
+
+# What follows from another root, or was played otherwise, is sound in itself: only a receipt tells.
+
+
+def test_another_match_in_the_same_room_is_told_by_its_commitment(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    _, other, _ = played_match(["ann", "bob", ""], options=RuleOptions(target_score=150), root=bytes(32))
+    verify(other)
+    with pytest.raises(ReplayError, match=r"record: its commitment"):
+        verify(other, match[1])
+
+
+def test_a_match_played_otherwise_on_the_same_cards_is_told_by_its_actions(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    _, other, _ = played_match(["ann", "bob", ""], options=RuleOptions(target_score=150), seed=4)
+    verify(other)
+    with pytest.raises(ReplayError, match=r"round 1, action \d+: the receipt saw"):
+        verify(other, match[1])
+
+
+def receipt_with(match: tuple[game.GetReplayResponse, Receipt]) -> Receipt:
+    """A copy of the receipt that can be changed."""
+    receipt = match[1]
+    copied = Receipt(
+        room_id=receipt.room_id,
+        rules_id=receipt.rules_id,
+        rules_version=receipt.rules_version,
+        players=receipt.players,
+        options=receipt.options,
+        guards=receipt.guards,
+        commitment=receipt.commitment,
+        seat=receipt.seat,
+        entropy=receipt.entropy,
+    )
+    for seen in receipt.sightings:
+        changes = [event_pb2.Change.FromString(change.SerializeToString()) for change in seen.changes]
+        copied.sightings.append(type(seen)(seen.version, tuple(changes), seen.view, seen.snapshot))
+    return copied
+
+
+def first_change(receipt: Receipt, kind: str) -> tuple[int, event_pb2.Change]:
+    """The place of the sighting that first saw a kind of change, and the change."""
+    for place, seen in enumerate(receipt.sightings):
+        for change in seen.changes:
+            if change.WhichOneof("kind") == kind:
+                return place, change
+    raise AssertionError(kind)
+
+
+def _receipt_room(receipt: Receipt) -> None:
+    receipt.room_id = "p0-other"
+
+
+def _receipt_commitment(receipt: Receipt) -> None:
+    receipt.commitment = bytes(32)
+
+
+def _receipt_players(receipt: Receipt) -> None:
+    receipt.players = 4
+
+
+def _receipt_rules(receipt: Receipt) -> None:
+    receipt.rules_version = "1.0.0"
+
+
+def _receipt_options(receipt: Receipt) -> None:
+    receipt.options = rules_pb2.RuleOptions(target_score=150, ace_high=True)
+
+
+def _receipt_guards(receipt: Receipt) -> None:
+    receipt.guards = rules_pb2.Guards(max_turns_per_round=1, max_turns_per_match=1)
+
+
+def _receipt_entropy(receipt: Receipt) -> None:
+    receipt.entropy = bytes(32)
+
+
+def _receipt_frozen(receipt: Receipt) -> None:
+    first_change(receipt, "match_started")[1].match_started.entropies[1] = b"x"
+
+
+def _receipt_action(receipt: Receipt) -> None:
+    first_change(receipt, "action_played")[1].action_played.action.discard.card = card_pb2.CARD_7H
+
+
+def _receipt_seat(receipt: Receipt) -> None:
+    first_change(receipt, "action_played")[1].action_played.seat = 2
+
+
+def _receipt_source(receipt: Receipt) -> None:
+    played = first_change(receipt, "action_played")[1].action_played
+    played.source = event_pb2.ACTION_SOURCE_AUTOPILOT
+
+
+def _receipt_drawn(receipt: Receipt) -> None:
+    for seen in receipt.sightings:
+        for change in seen.changes:
+            if change.action_played.HasField("drawn"):
+                drawn = change.action_played.drawn
+                change.action_played.drawn = card_pb2.CARD_2C if drawn != card_pb2.CARD_2C else card_pb2.CARD_3C
+                return
+
+
+def _receipt_up_card(receipt: Receipt) -> None:
+    dealt = first_change(receipt, "round_started")[1].round_started
+    dealt.up_card = card_pb2.CARD_2C if dealt.up_card != card_pb2.CARD_2C else card_pb2.CARD_3C
+
+
+def _receipt_hand(receipt: Receipt) -> None:
+    hand = first_change(receipt, "round_started")[1].round_started.hand
+    del hand[0]
+
+
+def _receipt_deal(receipt: Receipt) -> None:
+    first_change(receipt, "round_started")[1].round_started.stock_size = 37
+
+
+def _receipt_result(receipt: Receipt) -> None:
+    first_change(receipt, "round_ended")[1].round_ended.result.points += 1
+
+
+def _receipt_seed(receipt: Receipt) -> None:
+    first_change(receipt, "round_ended")[1].round_ended.seed = bytes(32)
+
+
+def _receipt_left(receipt: Receipt) -> None:
+    hands = first_change(receipt, "round_ended")[1].round_ended.hands
+    del hands[-1]
+
+
+def _receipt_end(receipt: Receipt) -> None:
+    first_change(receipt, "match_ended")[1].match_ended.result.scores[0] += 1
+
+
+def _receipt_saw_more(receipt: Receipt) -> None:
+    place, change = first_change(receipt, "action_played")
+    receipt.sightings[place].changes += (change,)
+
+
+def _receipt_saw_less(receipt: Receipt) -> None:
+    place, _ = first_change(receipt, "action_played")
+    receipt.sightings[place].changes = ()
+
+
+UNLIKE: dict[str, tuple[Callable[[Receipt], None], str]] = {
+    "room": (_receipt_room, "record: its room"),
+    "commitment": (_receipt_commitment, "record: its commitment"),
+    "players": (_receipt_players, "record: its number of seats"),
+    "rules": (_receipt_rules, "record: its rules"),
+    "options": (_receipt_options, "record: its options"),
+    "guards": (_receipt_guards, "record: its guards"),
+    "own entropy": (_receipt_entropy, "record: the entropy of seat 0"),
+    "frozen entropy": (_receipt_frozen, "record: the entropy of seat 1"),
+    "action": (_receipt_action, "round 1, action 1: the receipt saw seat 0 play 'discard 7H'"),
+    "seat": (_receipt_seat, "round 1, action 1: the receipt saw seat 2"),
+    "source": (_receipt_source, "round 1, action 1: the receipt saw that somebody else"),
+    "drawn card": (_receipt_drawn, "round 1, action 1: the receipt saw it draw"),
+    "card turned up": (_receipt_up_card, "round 1: the receipt saw"),
+    "dealt hand": (_receipt_hand, "round 1: the receipt saw another hand dealt to seat 0"),
+    "deal": (_receipt_deal, "round 1: the receipt saw it dealt by other rules"),
+    "result": (_receipt_result, "round 1: its result"),
+    "seed": (_receipt_seed, "round 1: its seed"),
+    "hands left": (_receipt_left, "round 1: the receipt saw other hands"),
+    "end": (_receipt_end, "record: its result"),
+    "an action more": (_receipt_saw_more, "record: after it the receipt saw seat 0 play"),
+    "an action less": (_receipt_saw_less, "round 1, action 1: the receipt saw no such action"),
+}
+
+
+@pytest.mark.parametrize(("change", "place"), UNLIKE.values(), ids=UNLIKE)
+def test_what_a_receipt_saw_otherwise_is_named(
+    match: tuple[game.GetReplayResponse, Receipt], change: Callable[[Receipt], None], place: str
+) -> None:
+    receipt = receipt_with(match)
+    change(receipt)
+    with pytest.raises(ReplayError) as caught:
+        verify(match[0], receipt)
+    assert str(caught.value).startswith(place)
+
+
+def test_a_replay_that_ends_too_early_is_found_by_the_receipt(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    replay = copy_of(match[0])
+    del replay.rounds[2:]
+    replay.header.ClearField("result")
+    assert verify(replay).replay.rounds == 2  # sound in itself: a match that is still played
+    with pytest.raises(ReplayError) as caught:
+        verify(replay, match[1])
+    assert caught.value.place.round_number == 2 or "left out" in str(caught.value)
+
+
+def test_a_replay_of_a_match_in_play_leaves_its_last_round_open(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    replay = copy_of(match[0])
+    last = replay.rounds[-1]
+    last.ClearField("seed")
+    last.ClearField("result")
+    replay.header.ClearField("result")
+    verification = verify(replay)
+    assert verification.replay.unchecked_round == len(replay.rounds)
+    receipt = receipt_with(match)
+    until = next(
+        place
+        for place, seen in enumerate(receipt.sightings)
+        if any(change.round_ended.result.round_number == last.round_number for change in seen.changes)
+    )
+    del receipt.sightings[until:]
+    assert verify(replay, receipt).sightings == until
+
+
+def test_snapshots_are_compared_with_the_replayed_state() -> None:
+    room, replay, receipt = played_match(["ann", "bob"], seed=5)
+    places = [place for place, seen in enumerate(receipt.sightings) if seen.changes]
+    for place in places[::7]:
+        version = receipt.sightings[place].version
+        match = room.steps[version - 1].match
+        view = seat_view(match, 0) if match is not None else None
+        receipt.sightings[place] = Sighting(version, view=view, snapshot=True)
+    assert verify(replay, receipt).sightings == len(receipt.sightings)
+    seen = next(seen for seen in receipt.sightings if seen.view is not None)
+    assert seen.view is not None
+    seen.view = replace(seen.view, hand=seen.view.hand ^ 1)
+    with pytest.raises(ReplayError, match=r"the receipt saw another hand there"):
+        verify(replay, receipt)
+
+
+def test_a_replay_file_comes_back_as_it_was(match: tuple[game.GetReplayResponse, Receipt], tmp_path: Path) -> None:
+    path = tmp_path / "match.json"
+    save_replay(path, match[0])
+    assert load_replay(path) == match[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"{", "is no replay"),
+        (b'{"rounds": 3}', "is no replay"),
+        (b'{"unknown": 3}', "is no replay"),
+        (b"{}", "has no header"),
+        (b"\xff\xfe\x00", "is no replay"),
+    ],
+)
+def test_a_file_that_is_no_replay_is_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "match.json"
+    path.write_bytes(content)
+    with pytest.raises(BadFileError, match=complaint):
+        load_replay(path)
+
+
+def test_the_entropy_of_the_player_is_in_the_replay(match: tuple[game.GetReplayResponse, Receipt]) -> None:
+    assert match[0].header.entropies[0] == ENTROPY
