@@ -6,15 +6,15 @@ what a viewer may see. Times are milliseconds of the store's clock; 0 stands for
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from rami_engine import Phase
+from rami_engine import Phase, SeedChain
 
 if TYPE_CHECKING:
     from game_state.requests import RequestMemory
-    from rami_engine import Guards, MatchState, RuleOptions, SeedChain
+    from rami_engine import Guards, MatchState, RuleOptions
 
 MISSED_TURNS_LIMIT: Final = 2
 """After so many turns in a row that the clock ran out on, a bot stands in for the person."""
@@ -111,13 +111,34 @@ class Room:
 
     def copy(self) -> Room:
         """An independent room, to be changed into the next version."""
-        copied = replace(self)
-        copied.seats = [replace(seat) for seat in self.seats]
-        copied.chain = replace(self.chain)
-        copied.requests = self.requests.copy()
-        if self.match is not None:
-            copied.match = self.match.copy()
-        return copied
+        # Spelled out, since every step of every room comes through here: a generic copy takes ten times as long.
+        chain = self.chain
+        return Room(
+            self.room_id,
+            self.version,
+            self.commit_id,
+            self.status,
+            self.options,
+            self.guards,
+            [Seat(seat.player_id, seat.name, seat.bot, seat.missed, seat.entropy, seat.left) for seat in self.seats],
+            self.host,
+            self.join_code,
+            SeedChain(chain.root, chain.checkpoint, chain.checkpoint_round),
+            self.commitment,
+            self.create_ms,
+            self.create_fingerprint,
+            self.expire_ms,
+            self.requests.copy(),
+            self.match_id,
+            self.match.copy() if self.match is not None else None,
+            self.start_ms,
+            self.turn_deadline_ms,
+            self.bot_ms,
+            self.advance_ms,
+            self.autopilot,
+            self.abandoned,
+            self.rematch_room_id,
+        )
 
     def seat_of(self, player_id: str) -> int | None:
         """The seat of a player, also while a bot stands in; None for anybody else."""
