@@ -99,13 +99,13 @@ class Table(Follower):
 
     async def wait_for_turn(self) -> bool:
         """Waits until this seat may act; False when the match is over. Raises what ended the table."""
-        while not self.legal_actions:
-            if self.error is not None:
-                raise self.error
-            if self.over or self._ended:
-                return False
+        while self.error is None and not self.over and not self._ended:
+            if self.legal_actions:
+                return True
             await self.changed()
-        return True
+        if self.error is not None:
+            raise self.error
+        return False
 
     async def close(self) -> None:
         """Ends the stream; the seat stays the player's. Idempotent."""
