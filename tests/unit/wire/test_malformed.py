@@ -66,4 +66,5 @@ def test_views_out_of_range_name_their_field(change: dict[str, object], field: s
     message.MergeFrom(view_pb2.SeatView(**change))  # type: ignore[arg-type]  # fields by name
     with pytest.raises((MalformedAction, OptionsError)) as caught:
         view_from_proto(message)
+    assert isinstance(caught.value, MalformedAction | OptionsError)
     assert caught.value.field == field
