@@ -144,12 +144,23 @@ CANCEL: Final = Script(
 -- Takes a waiting ticket out for its player. A ticket in any other state stays as it is.
 -- KEYS: ticket, live ticket of the player, waiting, changes
 -- ARGV: ticket id, player id, keep ms
--- Reply: [1 if it was taken out now, else 0, ms since its creation, fields...], or nil when the player
-has none local id, player = ARGV[1], ARGV[2] local found = redis.call('HMGET', KEYS[1], 'p', 's', 't') if
-found[1] ~= player then return nil end local done, waited = 0, 0 if found[2] == WAITING then done, waited
-= 1, clock() - (tonumber(found[3]) or 0) redis.call('HSET', KEYS[1], 's', CANCELLED) redis.call('PEXPIRE',
-KEYS[1], ARGV[3]) release(id, player) redis.call('ZREM', KEYS[3], id) tell_out(id, ARGV[3]) end return
-{done, waited, unpack(read(id))} """,
+-- Reply: [1 if it was taken out now, else 0; ms since its creation; fields...], or nil when the player has none
+local id, player = ARGV[1], ARGV[2]
+local found = redis.call('HMGET', KEYS[1], 'p', 's', 't')
+if found[1] ~= player then
+  return nil
+end
+local done, waited = 0, 0
+if found[2] == WAITING then
+  done, waited = 1, clock() - (tonumber(found[3]) or 0)
+  redis.call('HSET', KEYS[1], 's', CANCELLED)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  release(id, player)
+  redis.call('ZREM', KEYS[3], id)
+  tell_out(id, ARGV[3])
+end
+return {done, waited, unpack(read(id))}
+""",
 )
 
 EXPIRE: Final = Script(
@@ -363,11 +374,20 @@ SURVEY: Final = Script(
     """
 -- Reads which tickets wait, and where the stream of changes stands at that moment.
 -- KEYS: changes, waiting
--- Reply: [how many changes there have ever been (0 without a stream), id of the last one, ids of all
-waiting tickets] local added, last = 0, '0-0' if redis.call('EXISTS', KEYS[1]) == 1 then local info =
-redis.call('XINFO', 'STREAM', KEYS[1]) for i = 1, #info, 2 do if info[i] == 'entries-added' then added =
-info[i + 1] elseif info[i] == 'last-generated-id' then last = info[i + 1] end end end return {added, last,
-redis.call('ZRANGE', KEYS[2], 0, -1)} """,
+-- Reply: [how many changes there have ever been (0 without a stream), id of the last, ids of all waiting tickets]
+local added, last = 0, '0-0'
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  for i = 1, #info, 2 do
+    if info[i] == 'entries-added' then
+      added = info[i + 1]
+    elseif info[i] == 'last-generated-id' then
+      last = info[i + 1]
+    end
+  end
+end
+return {added, last, redis.call('ZRANGE', KEYS[2], 0, -1)}
+""",
 )
 
 __all__ = [

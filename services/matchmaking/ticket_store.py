@@ -1,7 +1,8 @@
 """Tickets and claims in the store: one method for every script, with its keys, times and replies.
 
-Methods raise what the store raises (StoreUnavailable, StoreUncertain, StoreError). All of them may be
-repeated after a lost answer: what has been done already is found and not done again.
+Methods raise what the store raises (StoreUnavailable, StoreUncertain, StoreError). After a lost answer all of them
+but `claim` may be repeated: what has been done already is found and not done again. A claim whose answer is lost is
+left to its lease.
 """
 
 from __future__ import annotations
