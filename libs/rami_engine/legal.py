@@ -61,7 +61,10 @@ def legal_actions(match: MatchState, seat: int) -> tuple[Action, ...]:
 
 
 def legal_plays(hand: Mask, melds: Sequence[Mask], discard_to_win: bool) -> tuple[Action, ...]:
-    """Every legal action of the play phase with this hand and these table melds (number n at place n - 1)."""
+    """Every legal action of the play phase with this hand and these table melds (number n at place n - 1).
+
+    Trusts its caller that each of `melds` is a meld and shares no card with the hand.
+    """
     clubs = hand & SUIT_PATTERN
     diamonds = hand >> 13 & SUIT_PATTERN
     hearts = hand >> 26 & SUIT_PATTERN

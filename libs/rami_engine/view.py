@@ -97,7 +97,10 @@ def seat_view(match: MatchState, viewer: int | None) -> SeatView:
 
 
 def legal_actions_for(view: SeatView) -> tuple[Action, ...]:
-    """Every legal action of the viewer, from what the viewer sees: the same list as `legal_actions`."""
+    """Every legal action of the viewer, from what the viewer sees: the same list as `legal_actions`.
+
+    Trusts that the view is one that a match can come to: its table holds melds, of cards that are not in the hand.
+    """
     if view.viewer is None or view.viewer != view.turn:
         return ()
     if view.phase == Phase.PLAY:

@@ -1,4 +1,5 @@
 import random
+from copy import deepcopy
 
 from rami_engine import (
     CardTrace,
@@ -56,7 +57,7 @@ def test_a_copy_is_equal_and_independent() -> None:
     match = played_match()
     copied = match.copy()
     assert copied == match
-    untouched = match.copy()
+    untouched = deepcopy(match)
     current = round_of(copied)
     copied.scores[0] += 1
     current.hands[0] ^= 1
