@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rami.game.v1 import view_pb2
-from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView
+from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView, is_meld
 from rami_wire.cards import WIRE_CARDS, to_card, to_cards, to_mask
 from rami_wire.rules import (
     guards_from_proto,
@@ -19,7 +19,7 @@ from rami_wire.rules import (
 )
 
 if TYPE_CHECKING:
-    from rami_engine import Card
+    from rami_engine import Card, Mask
 
 
 def view_to_proto(view: SeatView) -> view_pb2.SeatView:
@@ -82,14 +82,20 @@ def view_from_proto(message: view_pb2.SeatView) -> SeatView:
         hand_sizes=tuple(message.hand_sizes),
         stock_count=message.stock_size,
         discards=_discards(message),
-        melds=tuple(to_mask(meld.cards, "view.melds.cards") for meld in message.melds),
+        melds=tuple(_meld(meld) for meld in message.melds),
         history=tuple(_trace_from_proto(trace, players) for trace in message.traces),
         last_result=result_from_proto(message.last_round) if message.HasField("last_round") else None,
         match_turns=message.match_turns,
-        winner=_seat(message.winner_seat, players, "view.winner_seat")
-        if message.HasField("winner_seat")
-        else None,
+        winner=_seat(message.winner_seat, players, "view.winner_seat") if message.HasField("winner_seat") else None,
     )
+
+
+def _meld(message: view_pb2.TableMeld) -> Mask:
+    mask = to_mask(message.cards, "view.melds.cards")
+    # The engine trusts that what lies on the table is a meld.
+    if not is_meld(mask):
+        raise MalformedAction("view.melds.cards", "must be a set or a run")
+    return mask
 
 
 def _discards(message: view_pb2.SeatView) -> tuple[Card, ...]:
