@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rami.game.v1 import view_pb2
+from rami.game.v1 import rules_pb2, view_pb2
 from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView, is_meld
 from rami_wire.cards import WIRE_CARDS, to_card, to_cards, to_mask
 from rami_wire.rules import (
@@ -90,7 +90,7 @@ def view_from_proto(message: view_pb2.SeatView) -> SeatView:
     )
 
 
-def _meld(message: view_pb2.TableMeld) -> Mask:
+def _meld(message: rules_pb2.TableMeld) -> Mask:
     mask = to_mask(message.cards, "view.melds.cards")
     # The engine trusts that what lies on the table is a meld.
     if not is_meld(mask):

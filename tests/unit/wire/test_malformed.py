@@ -58,7 +58,7 @@ def test_masks_take_cards_in_any_order() -> None:
         ({"seat": 2}, "view.seat"),
         ({"hand": [7, 7]}, "view.hand"),
         ({"discards": [60]}, "view.discards"),
-        ({"melds": [view_pb2.TableMeld(number=1, cards=[card_pb2.CARD_2C])]}, "view.melds.cards"),
+        ({"melds": [rules_pb2.TableMeld(number=1, cards=[card_pb2.CARD_2C])]}, "view.melds.cards"),
         ({"traces": [view_pb2.CardTrace(card=card_pb2.CARD_2C, taken_by=3)]}, "view.traces.taken_by"),
     ],
 )
