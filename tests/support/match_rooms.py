@@ -16,7 +16,7 @@ from rami_kit.errors import RamiError, reasons, refused, status_trailers
 from rami_kit.testing import SERVICE_SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -37,6 +37,8 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
         self.open.set()
         self.hold_answers: asyncio.Event | None = None
         """When there is one, calls make their room and wait for it before they answer."""
+        self.latency: Callable[[], float] = lambda: 0.0
+        """How many seconds a call takes, before it makes a room and again before it answers."""
         self.target = ""
         self._ids: dict[str, str] = {}
         self._port = 0
@@ -95,6 +97,7 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
         try:
             self._check_token(context)
             await self.open.wait()
+            await asyncio.sleep(self.latency())
             if self.errors:
                 raise self.errors.pop(0)
             room_id = self._ids.get(request.match_id)
@@ -104,6 +107,7 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
                 self.rooms[room_id] = request
             elif self.rooms[room_id] != request:
                 raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, "another payload")
+            await asyncio.sleep(self.latency())
             if self.hold_answers is not None:
                 await self.hold_answers.wait()
             if self.lose_answers:

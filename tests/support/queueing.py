@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import grpc.aio
+import pytest
 import redis.asyncio
 
 from matchmaking.config import MatchmakingSettings
@@ -16,9 +18,10 @@ from rami.matchmaking.v1 import matchmaking_service_pb2_grpc, player_service_pb2
 from rami_kit.auth import PLAYER_ISSUER, player_id
 from rami_kit.errors import from_rpc_error, reason_name
 from rami_kit.testing import channel_to, make_settings, player, running_app
+from support.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from rami_kit.app import App
 
@@ -36,14 +39,21 @@ QUICK: dict[str, Any] = {
 """Settings under which nothing takes long."""
 
 
-class Replica:
-    """A running service, its stubs, and a look at its metrics."""
+class Client:
+    """The stubs of a replica, wherever it runs."""
 
-    def __init__(self, app: App, channel: grpc.aio.Channel) -> None:
-        self.app = app
+    def __init__(self, channel: grpc.aio.Channel) -> None:
         self.channel = channel
         self.queue = matchmaking_service_pb2_grpc.MatchmakingServiceStub(channel)
         self.players = player_service_pb2_grpc.PlayerServiceStub(channel)
+
+
+class Replica(Client):
+    """A replica in this event loop, and a look at its metrics."""
+
+    def __init__(self, app: App, channel: grpc.aio.Channel) -> None:
+        super().__init__(channel)
+        self.app = app
 
     def sample(self, name: str, **labels: str) -> float:
         """A number of the service's own metrics; 0 for one that does not exist yet."""
@@ -68,7 +78,7 @@ class Player:
 
     async def create(
         self,
-        replica: Replica,
+        replica: Client,
         counts: Sequence[int] = (2,),
         *,
         request_id: str = "",
@@ -82,37 +92,46 @@ class Player:
         answer = await replica.queue.CreateTicket(request, metadata=self.metadata, timeout=TIMEOUT)
         return answer.ticket
 
-    async def get(self, replica: Replica, ticket_id: str) -> messages.Ticket:
+    async def get(self, replica: Client, ticket_id: str) -> messages.Ticket:
         """Reads a ticket."""
         request = messages.GetTicketRequest(ticket_id=ticket_id)
         answer = await replica.queue.GetTicket(request, metadata=self.metadata, timeout=TIMEOUT)
         return answer.ticket
 
     async def cancel(
-        self, replica: Replica, ticket_id: str, *, timeout: float = TIMEOUT  # noqa: ASYNC109 - the call's deadline
+        self,
+        replica: Client,
+        ticket_id: str,
+        *,
+        timeout: float = TIMEOUT,  # noqa: ASYNC109 - the call's deadline
     ) -> messages.Ticket:
         """Leaves the queue."""
         request = messages.CancelTicketRequest(request_id=str(uuid4()), ticket_id=ticket_id)
         answer = await replica.queue.CancelTicket(request, metadata=self.metadata, timeout=timeout)
         return answer.ticket
 
-    def watch(
-        self, replica: Replica, ticket_id: str
-    ) -> Watch:
+    def watch(self, replica: Client, ticket_id: str) -> Watch:
         """Follows a ticket."""
         return replica.queue.WatchTicket(messages.WatchTicketRequest(ticket_id=ticket_id), metadata=self.metadata)
 
-    async def outcome(self, replica: Replica, ticket_id: str) -> messages.Ticket:
+    async def outcome(self, replica: Client, ticket_id: str) -> messages.Ticket:
         """Follows a ticket to its end."""
         last = messages.Ticket()
         async for news in self.watch(replica, ticket_id):
             last = news.ticket
         return last
 
-    async def play(self, replica: Replica, counts: Sequence[int] = (2,), **criteria: Any) -> messages.Ticket:
+    async def play(self, replica: Client, counts: Sequence[int] = (2,), **criteria: Any) -> messages.Ticket:
         """Queues and follows the ticket to its end."""
         ticket = await self.create(replica, counts, **criteria)
         return await self.outcome(replica, ticket.ticket_id)
+
+
+async def next_ticket(watch: Watch) -> messages.Ticket:
+    """The next news of a watch that has not ended."""
+    news = await watch.read()
+    assert isinstance(news, messages.WatchTicketResponse), "the watch has ended"
+    return news.ticket
 
 
 async def states_of(watch: Watch) -> list[messages.TicketState.ValueType]:
@@ -125,13 +144,27 @@ async def states_of(watch: Watch) -> list[messages.TicketState.ValueType]:
 
 async def refusal(call: Awaitable[object]) -> tuple[str, dict[str, str]]:
     """The reason and the metadata that a call is refused with."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    peer = from_rpc_error(caught.value)
+    assert peer.reason is not None, caught.value
+    return reason_name(peer.reason), peer.metadata
+
+
+async def until(condition: Callable[[], Awaitable[bool]], what: str) -> None:
+    """Returns when a condition that has to be asked for holds; fails the test, naming `what`, when it never does."""
     try:
-        answer = await call
-    except grpc.aio.AioRpcError as error:
-        peer = from_rpc_error(error)
-        assert peer.reason is not None, error
-        return reason_name(peer.reason), peer.metadata
-    raise AssertionError(f"not refused: {answer}")
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not await condition():  # noqa: ASYNC110 - the store tells nobody that a key is gone
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"it never came about that {what}") from None
+
+
+async def key_names(client: redis.asyncio.Redis) -> set[str]:
+    """Every key of the store."""
+    found = await client.keys("*")
+    return {name if isinstance(name, str) else name.decode() for name in found}
 
 
 @contextlib.asynccontextmanager

@@ -6,18 +6,18 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import grpc
-import grpc.aio
 import pytest
 
 from rami.game.v1 import room_pb2, rules_pb2
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_kit import keys
 from rami_kit.errors import reasons, refused
-from support.queueing import TIMEOUT, Player, refusal, running_replica, states_of, store_client
+from support.queueing import TIMEOUT, Player, key_names, next_ticket, refusal, running_replica, states_of, store_client
 from support.waiting import eventually
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from support.match_rooms import FakeMatchRooms
 
 WAITING = messages.TICKET_STATE_WAITING
@@ -98,10 +98,10 @@ async def test_a_watcher_sees_every_state_and_hears_again_after_a_quiet_while(
     async with running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica:
         ticket = await ann.create(replica)
         watch = ann.watch(replica, ticket.ticket_id)
-        states = [(await watch.read()).ticket.state, (await watch.read()).ticket.state]
+        states = [(await next_ticket(watch)).state, (await next_ticket(watch)).state]
         assert states == [WAITING, WAITING]  # the second one is the heartbeat
         await bob.create(replica)
-        while (state := (await watch.read()).ticket.state) == WAITING:
+        while (state := (await next_ticket(watch)).state) == WAITING:
             pass
         assert state == messages.TICKET_STATE_CLAIMED
         rooms.open.set()
@@ -177,7 +177,7 @@ async def test_a_ticket_nobody_asks_for_expires(store_url: str, rooms: FakeMatch
         kept = await bob.create(replica, [3])
         watch = bob.watch(replica, kept.ticket_id)
         while replica.sample("tickets_total", event="expired") == 0:
-            assert (await watch.read()).ticket.state == WAITING  # its heartbeat keeps this one alive
+            assert (await next_ticket(watch)).state == WAITING  # its heartbeat keeps this one alive
         watch.cancel()
         assert (await ann.get(replica, left.ticket_id)).state == EXPIRED
         assert (await ann.outcome(replica, left.ticket_id)).state == EXPIRED
@@ -186,9 +186,7 @@ async def test_a_ticket_nobody_asks_for_expires(store_url: str, rooms: FakeMatch
         assert (await ann.create(replica, [2])).state == WAITING
 
 
-async def test_the_same_request_makes_the_same_ticket_even_after_its_end(
-    store_url: str, rooms: FakeMatchRooms
-) -> None:
+async def test_the_same_request_makes_the_same_ticket_even_after_its_end(store_url: str, rooms: FakeMatchRooms) -> None:
     ann, request_id = Player("ann"), str(uuid4())
     async with running_replica(store_url, rooms.target) as replica:
         ticket = await ann.create(replica, [4], bots_allowed=True, request_id=request_id)
@@ -282,7 +280,7 @@ async def test_wrong_ids_are_refused(store_url: str, rooms: FakeMatchRooms) -> N
 
 async def test_every_method_needs_a_player(store_url: str, rooms: FakeMatchRooms) -> None:
     async with running_replica(store_url, rooms.target) as replica:
-        calls = [
+        calls: list[Awaitable[object]] = [
             replica.queue.CreateTicket(messages.CreateTicketRequest(), timeout=TIMEOUT),
             replica.queue.GetTicket(messages.GetTicketRequest(), timeout=TIMEOUT),
             replica.queue.CancelTicket(messages.CancelTicketRequest(), timeout=TIMEOUT),
@@ -307,9 +305,7 @@ async def test_leaving_while_the_room_is_made_waits_for_the_outcome(store_url: s
         assert (reason, metadata) == ("TICKET_MATCHED", {"room_id": rooms.room_of(ann.player_id)[0]})
 
 
-async def test_leaving_while_the_room_is_made_ends_before_its_deadline(
-    store_url: str, rooms: FakeMatchRooms
-) -> None:
+async def test_leaving_while_the_room_is_made_ends_before_its_deadline(store_url: str, rooms: FakeMatchRooms) -> None:
     ann, bob = Player("ann"), Player("bob")
     rooms.open.clear()
     async with running_replica(store_url, rooms.target, room_timeout_seconds=5.0) as replica:
@@ -347,6 +343,6 @@ async def test_calls_without_a_store_are_unavailable(rooms: FakeMatchRooms) -> N
 async def test_tickets_are_kept_under_one_hash_tag(store_url: str, rooms: FakeMatchRooms) -> None:
     async with running_replica(store_url, rooms.target) as replica, store_client(store_url) as client:
         await Player("ann").create(replica)
-        found = {name.decode() for name in await client.keys("*")}
+        found = await key_names(client)
         assert all(name.startswith("{mm}:") for name in found)
         assert {keys.waiting_key(), keys.queue_changes_key()} < found
