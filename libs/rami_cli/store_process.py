@@ -1,0 +1,85 @@
+"""The embedded store as a process of its own, so that it can be supervised, restarted and ended like any other.
+
+    python -m rami_cli.store_process DIRECTORY [--orphan-removes FOLDER]
+
+Keeps the data in DIRECTORY, so that a restart brings everything back. Listens on the port that RAMI_STORE_PORT names,
+or on a free one. Ends when its server does. When its parent has died it removes FOLDER at its end, which nobody else is
+left to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from rami_kit.embedded import EmbeddedStore
+
+PORT_VARIABLE = "RAMI_STORE_PORT"
+
+
+def end_leftover(directory: Path) -> None:
+    """Ends a server that an earlier process of this directory left behind when it was killed.
+
+    Only a process that is known to be that server is touched: it must hold the directory as its working directory.
+    """
+    with suppress(FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
+        pid = int((directory / "server.pid").read_text())
+        if Path(f"/proc/{pid}/cwd").readlink() == directory.resolve():
+            os.kill(pid, signal.SIGKILL)
+
+
+async def run(directory: Path, port: int) -> int:
+    """Runs the store until a signal comes or its server dies; the exit code."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        loop.add_signal_handler(number, ended.set)
+    end_leftover(directory)
+    # Kept by the system when the server is killed; a machine that loses power may lose a second.
+    options = {"appendonly": "yes", "appendfsync": "everysec"}
+    store = EmbeddedStore(directory=directory, port=port or free_port(), options=options)
+    await asyncio.to_thread(store.start)
+    pid = store.pid
+    try:
+        print(json.dumps({"service": "store", "port": store.port, "url": store.url}), flush=True)
+        await ended.wait()
+        return 0 if is_alive(pid) else 1
+    finally:
+        await asyncio.to_thread(store.stop)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a child of this process is still running."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody uses now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def main() -> int:
+    """The process."""
+    parser = argparse.ArgumentParser(prog="rami_cli.store_process")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--orphan-removes", type=Path)
+    arguments = parser.parse_args()
+    parent = os.getppid()
+    try:
+        return asyncio.run(run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0"))))
+    finally:
+        if arguments.orphan_removes is not None and os.getppid() != parent:
+            shutil.rmtree(arguments.orphan_removes, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
