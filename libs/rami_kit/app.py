@@ -34,7 +34,7 @@ from rami_kit.logs import configure_logging
 from rami_kit.metrics import Metrics, MetricsServer, start_metrics_server
 from rami_kit.redis_store import Store, StoreClock
 from rami_kit.server import PortTakenError, bind, make_server
-from rami_kit.settings import ServiceSettings, SettingsError, load_settings, settings_values
+from rami_kit.settings import ServiceSettings, SettingsError, describe_settings, load_settings, settings_values
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -274,12 +274,14 @@ def main(
     parser = argparse.ArgumentParser(
         prog=service_name, description="Settings are environment variables with the prefix RAMI_."
     )
-    parser.add_argument("--print-settings", action="store_true", help="print the settings in use as JSON and exit")
+    parser.add_argument("--print-settings", action="store_true", help="print all settings and their values as JSON")
     arguments = parser.parse_args(argv)
     try:
         settings = load_settings(settings_cls)
         if arguments.print_settings:
-            _say(json.dumps(settings_values(settings), indent=2))
+            values = settings_values(settings)
+            rows = [{**row._asdict(), "value": values[row.env]} for row in describe_settings(settings_cls)]
+            _say(json.dumps(rows, indent=2))
             return 0
         configure_logging(settings.log_level, service_name)
         return uvloop.run(_run(settings, build, service_name))
