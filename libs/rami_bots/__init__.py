@@ -1,1 +1,12 @@
-"""rami_bots."""
+"""The bots of Rami: Easy, Normal and Hard, each a pure function of what its seat sees.
+
+    find_bot("hard").policy(view, legal_actions, policy_seed, time_enough)  ->  one of the legal actions
+
+Standard library and engine only; no clock, no input or output, no randomness but the seed that is given. `rami_bots.arena`
+measures them.
+"""
+
+from rami_bots.bots import BOTS, Bot, UnknownBot, find_bot
+from rami_bots.policy import OutOfTime, Policy, time_enough
+
+__all__ = ["BOTS", "Bot", "OutOfTime", "Policy", "UnknownBot", "find_bot", "time_enough"]

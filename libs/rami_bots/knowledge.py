@@ -1,0 +1,50 @@
+"""What a seat can know of the cards it does not see, from the public history of the round.
+
+Every card is in the own hand, on the table, in the discard pile, *held* (a rival took it in public and still has it), or
+*unseen* (in a rival's hand or the stock). A card *may come* when it is unseen or the top of the discard pile: what lies
+deeper in the pile never returns, since only the top can be taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rami_engine import FULL_DECK, Mask
+
+if TYPE_CHECKING:
+    from rami_engine import SeatView
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Where the cards are that the seat does not hold."""
+
+    held: tuple[Mask, ...]
+    """By seat: the cards that it took from the discard pile and has neither laid nor discarded. The own place is 0."""
+    unseen: Mask
+    refused: tuple[Mask, ...]
+    """By seat: the cards that it discarded or passed over, when each was last seen so. Whoever has two cards that make
+    a meld with one of them would rather have had it."""
+
+
+def knowledge_of(view: SeatView) -> Knowledge:
+    """What the viewer can know. Draws on the whole public history of the round."""
+    known = view.hand
+    for meld in view.melds:
+        known |= meld
+    for card in view.discards:
+        known |= 1 << card
+    held = [0] * view.players
+    refused = [0] * view.players
+    for trace in view.history:
+        card = 1 << trace.card
+        for seat in range(view.players):
+            if trace.passed_by >> seat & 1 or trace.discarded_by == seat:
+                refused[seat] |= card
+        if trace.taken_by is not None and not known & card:
+            # Had it left that hand again, it would lie on the table or in the discard pile, or have another taker.
+            held[trace.taken_by] |= card
+    for cards in held:
+        known |= cards
+    return Knowledge(tuple(held), FULL_DECK & ~known, tuple(refused))

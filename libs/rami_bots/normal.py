@@ -1,0 +1,81 @@
+"""Normal: keeps useful combinations, weighs what a discard gives away, and holds melds back while that is safe.
+
+Source: the rule sheet, section "The bots". A useful combination is cards one draw away from a meld; it counts by the
+cards that would complete it and may still come. A discard gives something away when it can be laid off on the
+table, or when a rival may hold cards linked to it. Melds stay in hand as `holding` says; then all is laid at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rami_bots.holding import has_to_lay
+from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, outs
+from rami_bots.plans import best_plan, lay_off_plan, way_out
+from rami_bots.policy import OutOfTime, can_take_discard, first_legal_lay, is_draw
+from rami_bots.stalling import must_draw_stock
+from rami_engine import DRAW_DISCARD, DRAW_STOCK, FULL_DECK, Action, cards_of, deadwood_points, discard_action
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rami_bots.plans import Plan
+    from rami_engine import Card, SeatView
+
+OUT_POINTS: Final = 1.0
+"""What a card that would complete a meld, and may still come, is worth in points of deadwood."""
+TABLE_RISK_POINTS: Final = 3.0
+"""What it costs to discard a card that fits a meld on the table."""
+LINK_RISK_POINTS: Final = 0.05
+"""What it costs to discard a card, for each card linked to it that a rival may hold or draw."""
+
+
+def play_normal(view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
+    """Normal's choice. It needs neither the seed nor time."""
+    del seed, out_of_time
+    if is_draw(legal):
+        return normal_draw(view, legal)
+    plan = normal_plan(view)
+    lay = first_legal_lay(plan.lays, legal, view.options.ace_high) if plan.lays else None
+    return lay if lay is not None else discard_action(cheapest_discards(view)[0])
+
+
+def normal_draw(view: SeatView, legal: Sequence[Action]) -> Action:
+    """Takes the discard exactly when the best plan with it lays or melds it."""
+    if not can_take_discard(legal) or must_draw_stock(view):
+        return DRAW_STOCK
+    top = 1 << view.discards[-1]
+    plan = best_plan(view.hand | top, view.melds, view.options.ace_high)
+    return DRAW_STOCK if plan.left & top else DRAW_DISCARD
+
+
+def normal_plan(view: SeatView) -> Plan:
+    """What to lay now: everything to go out or where holding back is unsafe, else only lay-offs."""
+    plan = way_out(view.hand, view.melds, view.options)
+    if plan is not None:
+        return plan
+    choose = best_plan if has_to_lay(view) else lay_off_plan
+    return choose(view.hand, view.melds, view.options.ace_high)
+
+
+def cheapest_discards(view: SeatView) -> list[Card]:
+    """The cards of the hand, the one it costs least to discard first."""
+    hand, ace_high = view.hand, view.options.ace_high
+    gone = fits_table = 0
+    for meld in view.melds:
+        gone |= meld
+        fits_table |= NEIGHBOURS[meld]
+    for card in view.discards:
+        gone |= 1 << card
+    may_come = FULL_DECK & ~(gone | hand)
+    points = POINTS[ace_high]
+
+    def cost(card: Card) -> tuple[float, int, int]:
+        rest = hand & ~(1 << card)
+        costs = deadwood_points(rest, ace_high) - OUT_POINTS * (outs(rest) & may_come).bit_count()
+        costs += LINK_RISK_POINTS * (LINKS[card] & may_come).bit_count()
+        if fits_table >> card & 1:
+            costs += TABLE_RISK_POINTS
+        return costs, -points[card], -card
+
+    return sorted(cards_of(hand), key=cost)

@@ -1,0 +1,126 @@
+"""Quick readings of a hand: what is melded, linked or isolated, which cards it waits for, its dearest card.
+
+Like the engine, everything works on suit patterns (the 13 bits of one suit) with tables made at import. A card is
+*linked* to another of its rank, or of its suit within two ranks: the two are one card away from a meld, unless the ace
+stands in between. The *outs* of a hand are the cards outside it that would complete a meld with it.
+
+All functions trust their caller that masks lie within the deck.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rami_engine import ACE, DECK_MELDS, DECK_SIZE, RANKS, SUITS, Card, Mask, card_points, lay_offs_on
+
+RANK_COUNT: Final = len(RANKS)
+SUIT_PATTERN: Final = (1 << RANK_COUNT) - 1
+ONE_RANK: Final[Mask] = sum(1 << suit * RANK_COUNT for suit in range(len(SUITS)))
+"""The four twos. Multiplied by a suit pattern: the cards of its ranks in all suits."""
+
+_PATTERNS: Final = range(SUIT_PATTERN + 1)
+
+
+def _run_cover(pattern: int) -> int:
+    """The ranks of a suit pattern that lie in three or more consecutive ones."""
+    starts = pattern & pattern >> 1 & pattern >> 2
+    return starts | starts << 1 | starts << 2
+
+
+def _linked_ranks(pattern: int) -> int:
+    """Ranks of a suit pattern that have another one of it within two ranks."""
+    return pattern & (pattern << 1 | pattern >> 1 | pattern << 2 | pattern >> 2)
+
+
+def _run_outs(pattern: int) -> int:
+    """Ranks outside a suit pattern that would stand in a run with it."""
+    outs = 0
+    for rank in range(RANK_COUNT):
+        bit = 1 << rank
+        if not pattern & bit and _run_cover(pattern | bit) & bit:
+            outs |= bit
+    return outs
+
+
+RUN_COVER: Final = tuple([_run_cover(pattern) for pattern in _PATTERNS])
+"""The ranks of a suit pattern that lie in runs."""
+LINKED_RANKS: Final = tuple([_linked_ranks(pattern) for pattern in _PATTERNS])
+"""The ranks of a suit pattern that have another of it within two ranks."""
+RUN_OUTS: Final = tuple([_run_outs(pattern) for pattern in _PATTERNS])
+"""The ranks that would make a run with a suit pattern, or lengthen one."""
+
+POINTS: Final = tuple(
+    [tuple([card_points(card, ace_high) for card in range(DECK_SIZE)]) for ace_high in (False, True)]
+)
+"""Points of a card in hand, by `ace_high`, then by card."""
+
+ACE_RANK: Final = 1 << ACE
+
+
+def _links_of(card: Card) -> Mask:
+    suit, rank = divmod(card, RANK_COUNT)
+    near = (0b11011 << rank >> 2) & SUIT_PATTERN
+    return (near << suit * RANK_COUNT) | (ONE_RANK << rank) & ~(1 << card)
+
+
+LINKS: Final = tuple([_links_of(card) for card in range(DECK_SIZE)])
+"""The cards linked to a card, by card."""
+
+
+def _neighbours_of(meld: Mask) -> Mask:
+    cards = 0
+    for card in range(DECK_SIZE):
+        if not meld >> card & 1 and lay_offs_on(meld, 1 << card):
+            cards |= 1 << card
+    return cards
+
+
+NEIGHBOURS: Final = {meld: _neighbours_of(meld) for meld in DECK_MELDS}
+"""The cards of which each alone can be laid off on a meld. So can all of them at once."""
+
+
+def melded(hand: Mask) -> Mask:
+    """The cards of a hand that lie in some meld of it; two melds may want the same card."""
+    clubs = hand & SUIT_PATTERN
+    diamonds = hand >> 13 & SUIT_PATTERN
+    hearts = hand >> 26 & SUIT_PATTERN
+    spades = hand >> 39
+    ranks = clubs & diamonds & (hearts | spades) | hearts & spades & (clubs | diamonds)
+    runs = RUN_COVER[clubs] | RUN_COVER[diamonds] << 13 | RUN_COVER[hearts] << 26 | RUN_COVER[spades] << 39
+    return runs | hand & ranks * ONE_RANK if ranks else runs
+
+
+def isolated(hand: Mask) -> Mask:
+    """The cards of a hand that are linked to no other card of it."""
+    clubs = hand & SUIT_PATTERN
+    diamonds = hand >> 13 & SUIT_PATTERN
+    hearts = hand >> 26 & SUIT_PATTERN
+    spades = hand >> 39
+    pairs = clubs & diamonds | hearts & spades | (clubs | diamonds) & (hearts | spades)
+    near = (
+        LINKED_RANKS[clubs]
+        | LINKED_RANKS[diamonds] << 13
+        | LINKED_RANKS[hearts] << 26
+        | LINKED_RANKS[spades] << 39
+    )
+    return hand & ~(near | pairs * ONE_RANK)
+
+
+def outs(hand: Mask) -> Mask:
+    """The cards outside a hand that would stand in a meld with it."""
+    clubs = hand & SUIT_PATTERN
+    diamonds = hand >> 13 & SUIT_PATTERN
+    hearts = hand >> 26 & SUIT_PATTERN
+    spades = hand >> 39
+    pairs = clubs & diamonds | hearts & spades | (clubs | diamonds) & (hearts | spades)
+    runs = RUN_OUTS[clubs] | RUN_OUTS[diamonds] << 13 | RUN_OUTS[hearts] << 26 | RUN_OUTS[spades] << 39
+    return (runs | pairs * ONE_RANK) & ~hand
+
+
+def dearest(cards: Mask, ace_high: bool) -> Card:
+    """The highest of some cards: most points, then the higher rank, then the higher index. At least one card."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_PATTERN
+    if not ace_high and ranks != ACE_RANK:
+        # A low ace is the cheapest card of all.
+        ranks &= ~ACE_RANK
+    return (cards & ONE_RANK << ranks.bit_length() - 1).bit_length() - 1

@@ -1,0 +1,101 @@
+"""What goes through the pipes between the front and a worker process.
+
+    job      u32 length of the rest | f64 deadline | rami.ai.v1.DecideRequest
+    answer   u32 length of the rest | u8 AnswerKind | body
+
+Integers and floats are little-endian. The deadline is in seconds of the machine's monotonic clock, which front and workers
+share. A worker first sends READY, then one answer for each job in order. The body of CHOSEN is the index (u32), of
+INVALID a field and what is allowed, of FAILED the traceback for the log, texts in UTF-8 with a NUL between.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+LENGTH: Final = struct.Struct("<I")
+_DEADLINE: Final = struct.Struct("<d")
+_INDEX: Final = struct.Struct("<I")
+_SEPARATOR: Final = "\0"
+
+
+class AnswerKind(IntEnum):
+    """What a worker says."""
+
+    READY = 0
+    """It is warm and waits for jobs."""
+    CHOSEN = 1
+    INVALID = 2
+    """A field of the request is wrong."""
+    FAILED = 3
+    """A defect."""
+
+
+class Chosen(NamedTuple):
+    """The index of the chosen action."""
+
+    index: int
+
+
+class Invalid(NamedTuple):
+    """A field of the request, and what is allowed there."""
+
+    field: str
+    description: str
+
+
+class Failed(NamedTuple):
+    """The traceback of a defect, for the log alone."""
+
+    traceback: str
+
+
+Answer = Chosen | Invalid | Failed
+
+
+def encode_job(request: bytes, deadline: float) -> bytes:
+    """The frame of a job."""
+    return LENGTH.pack(_DEADLINE.size + len(request)) + _DEADLINE.pack(deadline) + request
+
+
+def decode_job(body: bytes) -> tuple[bytes, float]:
+    """Request and deadline of a job frame without its length."""
+    return body[_DEADLINE.size :], _DEADLINE.unpack_from(body)[0]
+
+
+def encode_ready() -> bytes:
+    """The frame that says that a worker waits for jobs."""
+    return _frame(AnswerKind.READY, b"")
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """The frame of an answer."""
+    match answer:
+        case Chosen(index):
+            return _frame(AnswerKind.CHOSEN, _INDEX.pack(index))
+        case Invalid(field, description):
+            return _frame(AnswerKind.INVALID, f"{field}{_SEPARATOR}{description}".encode())
+        case Failed(traceback):
+            return _frame(AnswerKind.FAILED, traceback.encode())
+
+
+def decode_answer(body: bytes) -> Answer | None:
+    """The answer in a frame without its length; None for READY. Raises ValueError for what no worker sends."""
+    kind, rest = body[0], body[1:]
+    match kind:
+        case AnswerKind.READY:
+            return None
+        case AnswerKind.CHOSEN:
+            return Chosen(_INDEX.unpack(rest)[0])
+        case AnswerKind.INVALID:
+            field, _, description = rest.decode().partition(_SEPARATOR)
+            return Invalid(field, description)
+        case AnswerKind.FAILED:
+            return Failed(rest.decode())
+        case _:
+            raise ValueError(f"no answer has the kind {kind}")
+
+
+def _frame(kind: AnswerKind, body: bytes) -> bytes:
+    return LENGTH.pack(1 + len(body)) + bytes((kind,)) + body

@@ -1,0 +1,283 @@
+"""A fixed pool of worker processes behind a bounded queue.
+
+Decisions wait in two lanes: those of quick bots first, since a thousand of them cost what a few searches do. A decision
+that no worker has begun is dropped when its caller leaves or its deadline passes; one that has been begun ends by its
+deadline. A worker that dies is replaced, and its decision given to another, once. A worker that has decided often
+enough goes when a warm successor stands in for it, so that nothing is lost and nothing waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Final
+
+from ai_decision.process import WORKER_COMMAND, WorkerProcess, WorkerState
+from rami_kit.backoff import Backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ai_decision.frames import Answer
+    from rami_kit.metrics import AiMetrics
+
+MAX_ATTEMPTS: Final = 2
+"""Workers that a decision may be given to: if two die of it, it is to blame."""
+DISMISS_SECONDS: Final = 2.0
+"""Time for a dismissed worker to end before it is killed."""
+FIRST_RESTART_SECONDS: Final = 0.05
+LAST_RESTART_SECONDS: Final = 5.0
+
+_SERVING: Final = (WorkerState.IDLE, WorkerState.BUSY)
+
+_log = logging.getLogger(__name__)
+
+
+class PoolError(Exception):
+    """Root of what a pool refuses or fails with."""
+
+
+class QueueFull(PoolError):  # noqa: N818 - named for the state
+    """As many decisions wait as may."""
+
+
+class DecisionTimeout(PoolError):  # noqa: N818 - named for what happened
+    """The deadline passed before there was an answer."""
+
+
+class WorkersLost(PoolError):  # noqa: N818 - named for what happened
+    """Every worker that had the decision died of it."""
+
+
+class _Job:
+    """A decision that somebody waits for."""
+
+    __slots__ = ("answer", "attempts", "deadline", "quick", "request", "submitted")
+
+    def __init__(self, request: bytes, deadline: float, *, quick: bool) -> None:
+        self.request = request
+        self.deadline = deadline
+        self.quick = quick
+        self.submitted = time.monotonic()
+        self.attempts = 0
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+
+class WorkerPool:
+    """Decides in worker processes. Made and used in one event loop."""
+
+    def __init__(
+        self,
+        *,
+        workers: int,
+        queue_limit: int,
+        recycle_decisions: int,
+        start_seconds: float,
+        metrics: AiMetrics,
+        command: Sequence[str] = WORKER_COMMAND,
+    ) -> None:
+        """Starts nothing. A worker is replaced after `recycle_decisions`, 0 for never."""
+        self._size = workers
+        self._queue_limit = queue_limit
+        self._recycle_decisions = recycle_decisions
+        self._start_seconds = start_seconds
+        self._metrics = metrics
+        self._command = command
+        self._quick: deque[_Job] = deque()
+        self._slow: deque[_Job] = deque()
+        self._workers: set[WorkerProcess] = set()
+        self._jobs: dict[WorkerProcess, _Job] = {}
+        """The decision that each busy worker has."""
+        self._outdated: WorkerProcess | None = None
+        """The worker that goes when its successor is warm; one at a time, so that starts do not crowd."""
+        self._starts: set[asyncio.Task[None]] = set()
+        self._start_backoff = Backoff(FIRST_RESTART_SECONDS, LAST_RESTART_SECONDS)
+        self._complete = asyncio.Event()
+        self._closing = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether any worker takes decisions."""
+        return any(worker.state in _SERVING for worker in self._workers)
+
+    @property
+    def waiting(self) -> int:
+        """Decisions that no worker has begun."""
+        return len(self._quick) + len(self._slow)
+
+    @property
+    def busy(self) -> int:
+        """Decisions that a worker has."""
+        return len(self._jobs)
+
+    @property
+    def pids(self) -> list[int]:
+        """The worker processes that there are, those that start or end included."""
+        return sorted(worker.pid for worker in self._workers if worker.pid)
+
+    async def start(self) -> None:
+        """Start every worker; returns when all are warm."""
+        self._refill()
+        await self._complete.wait()
+
+    async def close(self) -> None:
+        """End all workers, those at once that do not end by themselves. What they were deciding is lost."""
+        self._closing = True
+        for start in self._starts:
+            start.cancel()
+        if self._starts:
+            await asyncio.wait(self._starts)
+        exits = [worker.exited for worker in self._workers]
+        for worker in self._workers:
+            worker.dismiss()
+        if exits:
+            await asyncio.wait(exits, timeout=DISMISS_SECONDS)
+        for worker in self._workers:
+            worker.kill()
+        if exits:
+            await asyncio.wait(exits, timeout=DISMISS_SECONDS)
+
+    async def decide(self, request: bytes, deadline: float, *, quick: bool) -> Answer:
+        """The answer to a serialized request. `deadline` is in seconds of time.monotonic().
+
+        Raises QueueFull at once, DecisionTimeout at the deadline, WorkersLost.
+        """
+        job = _Job(request, deadline, quick=quick)
+        if deadline <= job.submitted:
+            raise DecisionTimeout
+        self._admit(job)
+        try:
+            async with asyncio.timeout(deadline - job.submitted):
+                return await job.answer
+        except TimeoutError:
+            raise DecisionTimeout from None
+        finally:
+            self._forget(job)
+
+    # What the workers tell.
+
+    def worker_ready(self, worker: WorkerProcess) -> None:
+        """It is warm."""
+        self._start_backoff.reset()
+        self._rest(worker)
+        if sum(each.state in _SERVING for each in self._workers) >= self._size:
+            self._complete.set()
+
+    def worker_answered(self, worker: WorkerProcess, answer: Answer) -> None:
+        """It has done its job."""
+        job = self._jobs.pop(worker, None)
+        if job is None:
+            return  # it had been given up already
+        if not job.answer.done():
+            job.answer.set_result(answer)
+        if self._outdated is None and 0 < self._recycle_decisions <= worker.decisions:
+            self._outdated = worker
+            self._refill()
+        self._rest(worker)
+
+    def worker_exited(self, worker: WorkerProcess) -> None:
+        """Its process is gone: dismissed, or dead."""
+        state = worker.state
+        self._workers.discard(worker)
+        if worker is self._outdated:
+            self._outdated = None
+        self._set_state(worker, WorkerState.GONE)
+        job = self._jobs.pop(worker, None)
+        if self._closing or state is WorkerState.DISMISSED:
+            return
+        _log.error("worker %d died while %s", worker.pid, state.value)
+        self._metrics.worker_restarts.inc()
+        self._refill(self._start_backoff.next() if state is WorkerState.STARTING else 0)
+        if job is None or job.answer.done():
+            return
+        if job.attempts >= MAX_ATTEMPTS:
+            job.answer.set_exception(WorkersLost())
+        else:
+            self._admit(job, again=True)
+
+    # The queue.
+
+    def _admit(self, job: _Job, *, again: bool = False) -> None:
+        """Give a decision to an idle worker, or let it wait; before all others when it is not the first time."""
+        for worker in self._workers:
+            if worker.state is WorkerState.IDLE:
+                self._give(worker, job)
+                return
+        lane = self._quick if job.quick else self._slow
+        if again:
+            lane.appendleft(job)
+        elif self.waiting >= self._queue_limit:
+            raise QueueFull
+        else:
+            lane.append(job)
+        self._metrics.queue_depth.set(self.waiting)
+
+    def _forget(self, job: _Job) -> None:
+        """Nobody waits for a decision any more."""
+        job.answer.cancel()
+        lane = self._quick if job.quick else self._slow
+        if job in lane:
+            lane.remove(job)
+            self._metrics.queue_depth.set(self.waiting)
+
+    def _give(self, worker: WorkerProcess, job: _Job) -> None:
+        job.attempts += 1
+        self._jobs[worker] = job
+        self._set_state(worker, WorkerState.BUSY)
+        self._metrics.queue_seconds.observe(time.monotonic() - job.submitted)
+        worker.send(job.request, job.deadline)
+
+    # The workers.
+
+    def _rest(self, worker: WorkerProcess) -> None:
+        """A worker has nothing to do: the next decision, or its end."""
+        self._set_state(worker, WorkerState.IDLE)
+        self._retire_outdated()
+        if worker.state is WorkerState.IDLE and self.waiting:
+            self._give(worker, (self._quick or self._slow).popleft())
+            self._metrics.queue_depth.set(self.waiting)
+
+    def _retire_outdated(self) -> None:
+        outdated = self._outdated
+        if outdated is None or outdated.state is not WorkerState.IDLE:
+            return
+        if sum(each.state in _SERVING for each in self._workers) > self._size:
+            self._outdated = None
+            self._set_state(outdated, WorkerState.DISMISSED)
+            outdated.dismiss()
+
+    def _refill(self, delay: float = 0) -> None:
+        """Start as many workers as are missing; an outdated one does not count."""
+        staying = sum(
+            worker is not self._outdated and worker.state is not WorkerState.DISMISSED for worker in self._workers
+        )
+        for _ in range(self._size - staying):
+            worker = WorkerProcess(self)
+            self._workers.add(worker)
+            self._count_workers()
+            start = asyncio.create_task(self._start(worker, delay))
+            self._starts.add(start)
+            start.add_done_callback(self._starts.discard)
+
+    async def _start(self, worker: WorkerProcess, delay: float) -> None:
+        try:
+            await asyncio.sleep(delay)
+            await worker.start(self._command, self._start_seconds)
+        except OSError as error:
+            _log.error("no worker can be started: %s", error)  # noqa: TRY400 - the cause is outside, a line says it
+            self.worker_exited(worker)
+        except asyncio.CancelledError:
+            if not worker.pid:
+                self._workers.discard(worker)
+            raise
+
+    def _set_state(self, worker: WorkerProcess, state: WorkerState) -> None:
+        worker.state = state
+        self._count_workers()
+
+    def _count_workers(self) -> None:
+        states = Counter(worker.state for worker in self._workers)
+        for state in (WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY, WorkerState.DISMISSED):
+            self._metrics.workers.labels(state.value).set(states[state])
