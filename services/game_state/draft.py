@@ -78,8 +78,9 @@ class Draft:
             turn_plus_one=0 if turn is None else turn + 1,
             phase=room.match.phase if room.match is not None else 0,
         )
-        if room.turn_deadline_ms:
-            step.deadline_ms = max(1, room.turn_deadline_ms - self.now_ms)
+        deadline = room.deadline_ms()
+        if deadline:
+            step.deadline_ms = max(1, deadline - self.now_ms)
         return step
 
     def _set_clocks(self) -> None:
@@ -87,15 +88,21 @@ class Draft:
         if room.turn_seat() is None:
             room.turn_deadline_ms = room.bot_ms = 0
             room.autopilot = False
-        elif room.acting_bot() is not None:
+            return
+        if _turn_key(room) != self.turn_before:
             room.turn_deadline_ms = 0
-            room.bot_ms = self.now_ms + self._bot_pace_ms()
-        else:
+        # What does not move the game on moves no clock: nobody holds a table up by coming and going.
+        if room.acting_bot() is None:
             room.bot_ms = 0
-            # The clock runs for the whole turn; it starts anew when a person takes the seat back.
-            if _turn_key(room) != self.turn_before or not room.turn_deadline_ms:
-                limit = room.options.turn_limit_ms
-                room.turn_deadline_ms = self.now_ms + limit if limit else 0
+            limit = room.options.turn_limit_ms
+            if limit and not room.turn_deadline_ms:
+                room.turn_deadline_ms = self.now_ms + limit
+        elif not room.bot_ms or self._moves_on():
+            room.bot_ms = self.now_ms + self._bot_pace_ms()
+
+    def _moves_on(self) -> bool:
+        """Whether an action was played or a round dealt."""
+        return any(change.WhichOneof("kind") != "public" for change in self.changes)
 
     def _bot_pace_ms(self) -> int:
         room = self.room

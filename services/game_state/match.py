@@ -65,7 +65,7 @@ def play_for_player(draft: Draft, player_id: str, expected_version: int, action:
     reason = check(room.match, seat, action)
     if reason is not None:
         raise _rules_refusal(room, reason, action)
-    come_back(draft, seat)
+    come_back(draft, seat, acting=True)
     play(draft, seat, action, event_pb2.ACTION_SOURCE_PLAYER)
 
 
@@ -105,7 +105,8 @@ def run_out(draft: Draft) -> bool:
     """The clock of the person to move has run out: autopilot plays this turn. False when it has not."""
     room = draft.room
     turn = room.turn_seat()
-    if turn is None or not room.turn_deadline_ms or draft.now_ms < room.turn_deadline_ms:
+    deadline = room.deadline_ms()
+    if turn is None or not deadline or draft.now_ms < deadline:
         return False
     room.seats[turn].missed += 1
     room.autopilot = True

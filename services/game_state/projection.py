@@ -121,8 +121,9 @@ def turn_message(room: Room) -> room_pb2.Turn | None:
     if turn is None:
         return None
     message = room_pb2.Turn(seat=turn, phase=phase_to_proto(room.current_match().phase))
-    if room.turn_deadline_ms:
-        message.deadline.CopyFrom(timestamp(room.turn_deadline_ms))
+    deadline = room.deadline_ms()
+    if deadline:
+        message.deadline.CopyFrom(timestamp(deadline))
     return message
 
 

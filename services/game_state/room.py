@@ -96,7 +96,8 @@ class Room:
     match: MatchState | None = None
     start_ms: int = 0
     turn_deadline_ms: int = 0
-    """When the turn of the person to move runs out."""
+    """When the clock that a person has for this turn runs out; also while a bot acts in the person's stead, for when
+    the person is back before the turn is over. What counts now is `deadline_ms()`."""
     bot_ms: int = 0
     """When the bot to move may act."""
     advance_ms: int = 0
@@ -168,6 +169,11 @@ class Room:
         seat = self.seats[turn]
         return turn if seat.bot or seat.stand_in or self.autopilot else None
 
+    def deadline_ms(self) -> int:
+        """When the person to move runs out of time; 0 without a limit, and while nobody or a bot moves."""
+        turn = self.turn_seat()
+        return 0 if turn is None or self.acting_bot() is not None else self.turn_deadline_ms
+
     def people(self) -> list[Seat]:
         """The seats of people who have not left."""
         return [seat for seat in self.seats if seat.player_id and not seat.left]
@@ -178,8 +184,9 @@ class Room:
         A bot's move and an advance belong to the replica that committed last until the lease has run out.
         """
         moments = [self.expire_ms]
-        if self.turn_deadline_ms:
-            moments.append(self.turn_deadline_ms)
+        deadline = self.deadline_ms()
+        if deadline:
+            moments.append(deadline)
         if self.bot_ms:
             moments.append(self.bot_ms + lease_ms)
         if self.advance_ms:

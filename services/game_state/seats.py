@@ -26,17 +26,20 @@ def require_host(room: Room, player_id: str) -> None:
         raise refused(reasons.ERROR_REASON_NOT_HOST, "only the host may do this")
 
 
-def come_back(draft: Draft, number: int) -> None:
-    """The person of a seat plays for itself again; nothing to do where it never stopped."""
+def come_back(draft: Draft, number: int, *, acting: bool = False) -> None:
+    """The person of a seat plays for itself again; nothing to do where it never stopped.
+
+    A person who is `acting` takes a turn back that autopilot has, and gets a new clock for it. One who only says to be
+    there does not: else saying so again and again would hold up the table.
+    """
     room = draft.room
     seat = room.seats[number]
-    on_autopilot = room.autopilot and room.turn_seat() == number
-    if not (seat.left or seat.missed or on_autopilot):
+    takes_turn = acting and room.acting_bot() == number
+    if not (seat.left or seat.missed or takes_turn):
         return
-    was_away = seat.stand_in or on_autopilot
     seat.left = False
     seat.missed = 0
-    if on_autopilot:
+    if takes_turn:
         room.autopilot = False
-    if was_away:
-        draft.note_seat(number, event_pb2.SEAT_CHANGE_CAUSE_RETURNED)
+        room.turn_deadline_ms = 0
+    draft.note_seat(number, event_pb2.SEAT_CHANGE_CAUSE_RETURNED)
