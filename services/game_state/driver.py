@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state import lobby, match
 from game_state.room import Status
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from game_state.events import CommittedStep
     from game_state.repository import RoomRepository
     from game_state.room import Room
+    from rami_engine import Phase
     from rami_kit.metrics import GameMetrics
     from rami_kit.redis_store import Store
 
@@ -46,63 +48,75 @@ class Driver:
         changer: RoomChanger,
         decider: Decider,
         autopilot_bot: str,
+        lease_ms: int,
     ) -> None:
+        """`lease_ms`: how much of a claimed room's near future this process looks after."""
         self._repository = repository
         self._changer = changer
         self._decider = decider
         self._autopilot_bot = autopilot_bot
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._lease_ms = lease_ms
+        self._drives: dict[str, _Drive] = {}
 
     def committed(self, room: Room, _committed: CommittedStep) -> None:
         """A step was committed here: what comes next in the room is this process's to do."""
-        if room.bot_ms or room.advance_ms:
+        if room.bot_ms or room.advance_ms or room.room_id in self._drives:
             self._drive(room.room_id)
 
     def attend(self, room_id: str) -> None:
-        """Something is due in a room that this process has claimed."""
+        """Something is due in a room that this process has claimed: others may know more of it than memory does."""
+        self._repository.forget(room_id)
         self._drive(room_id)
 
     async def close(self) -> None:
         """Hand everything over: what is not done here is claimed by others after the lease."""
-        tasks = list(self._tasks.values())
+        tasks = [drive.task for drive in self._drives.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _drive(self, room_id: str) -> None:
-        if room_id not in self._tasks:
-            self._tasks[room_id] = asyncio.create_task(self._run(room_id), name="drive-room")
+        drive = self._drives.get(room_id)
+        if drive is not None:
+            drive.news.set()
+            return
+        news = asyncio.Event()
+        task = asyncio.create_task(self._run(room_id, news), name="drive-room")
+        self._drives[room_id] = _Drive(task, news)
 
-    async def _run(self, room_id: str) -> None:
+    async def _run(self, room_id: str, news: asyncio.Event) -> None:
         try:
-            while await self._do_next(room_id):
+            # News that came while the last look was taken asks for another.
+            while await self._do_next(room_id, news) or news.is_set():
                 pass
         except StoreUnavailable:
             _log.info("the store is away: what is due in a room waits for the sweeper")
         except Exception:  # noqa: BLE001 - logged whole; other rooms must not suffer, and the sweeper tries again
             _log.exception("driving a room failed: it waits for the sweeper")
         finally:
-            # No await lies between the last look at the room and this: a later commit starts a task of its own.
-            self._tasks.pop(room_id, None)
+            # No await lies between the last look at the news and this: a later commit starts a task of its own.
+            self._drives.pop(room_id, None)
 
-    async def _do_next(self, room_id: str) -> bool:
+    async def _do_next(self, room_id: str, news: asyncio.Event) -> bool:
         """Do what is next in a room, at its time; False when nothing is, or the room is gone."""
+        news.clear()
         room = self._repository.kept(room_id) or await self._repository.find(room_id)
         if room is None:
             return False
         now_ms = self._repository.now_ms()
+        moment = self._next_ms(room, now_ms)
+        if not moment:
+            # Nothing to do as far as memory knows; the store may know better.
+            current = await self._repository.find(room_id)
+            return current is not None and bool(self._next_ms(current, now_ms))
+        if moment > now_ms:
+            # Whatever happens in the room meanwhile may bring something nearer.
+            with suppress(TimeoutError):
+                async with asyncio.timeout((moment - now_ms) / 1000):
+                    await news.wait()
+            return True
         try:
-            if _clock_is_due(room, now_ms):
-                await self._changer.change(room_id, _tick)
-                return True
-            moment = room.bot_ms or room.advance_ms
-            if not moment:
-                # Nothing to do as far as memory knows; the store may know better.
-                current = await self._repository.find(room_id)
-                return current is not None and _needs_driving(current, now_ms)
-            if moment > now_ms:
-                await asyncio.sleep((moment - now_ms) / 1000)
-            if room.bot_ms:
+            if moment == room.bot_ms:
                 await self._move_bot(room)
             else:
                 await self._changer.change(room_id, _tick)
@@ -112,8 +126,15 @@ class Driver:
             self._repository.forget(room_id)
         return True
 
+    def _next_ms(self, room: Room, now_ms: int) -> int:
+        """When something is to be done in a room; 0 for never. Clocks count when they are near: they are claimed,
+        by the store's own time, a moment before or after this process sees them run out.
+        """
+        clocks = [moment for moment in (room.expire_ms, room.deadline_ms()) if 0 < moment <= now_ms + self._lease_ms]
+        return min([*clocks, *filter(None, (room.bot_ms, room.advance_ms))], default=0)
+
     async def _move_bot(self, room: Room) -> None:
-        """Play the action of the bot, stand-in or autopilot that is to move in exactly this version."""
+        """Play the action of the bot, stand-in or autopilot that is to move, unless the game has moved on by then."""
         seat = room.acting_bot()
         assert seat is not None, "a bot's time is set only when one is to move"
         holder = room.seats[seat]
@@ -126,10 +147,18 @@ class Driver:
             source = event_pb2.ACTION_SOURCE_AUTOPILOT
 
         def judge(draft: Draft) -> None:
-            match.require_version(draft.room, room.version)
+            if draft.room.acting_bot() != seat or _position(draft.room) != _position(room):
+                match.require_version(draft.room, room.version)
             match.play(draft, seat, decision.action, source)
 
         await self._changer.change(room.room_id, judge)
+
+
+class _Drive(NamedTuple):
+    """A room that is driven, and how its task is told that the room has changed."""
+
+    task: asyncio.Task[None]
+    news: asyncio.Event
 
 
 class Sweeper:
@@ -167,12 +196,12 @@ class Sweeper:
                 return
 
 
-def _clock_is_due(room: Room, now_ms: int) -> bool:
-    return now_ms >= room.expire_ms or bool(room.turn_deadline_ms and now_ms >= room.turn_deadline_ms)
-
-
-def _needs_driving(room: Room, now_ms: int) -> bool:
-    return bool(room.bot_ms or room.advance_ms or _clock_is_due(room, now_ms))
+def _position(room: Room) -> tuple[int, int, Phase, int]:
+    """Where the game stands: the same while only seats change hands."""
+    match = room.current_match()
+    current = match.round
+    assert current is not None, "a bot is to move in a round"
+    return current.number, current.turns, match.phase, current.hands[current.turn]
 
 
 def _tick(draft: Draft) -> None:

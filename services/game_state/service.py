@@ -57,7 +57,7 @@ async def build(app: App) -> None:
         settings.derived_key("policy-seed"),
         settings.decision_timeout_seconds,
     )
-    driver = Driver(repository, changer, decider, settings.autopilot_bot)
+    driver = Driver(repository, changer, decider, settings.autopilot_bot, times.lease_ms)
     repository.add_listener(hub)
     repository.add_listener(driver)
     repository.add_listener(StepObserver(metrics))
