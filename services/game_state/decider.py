@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 PAUSES_SECONDS: Final = (0.0, 0.05, 0.2)
 """Before each attempt; there are as many attempts as pauses."""
+SHARE_OF_TURN: Final = 3
+"""A decision may take this part of the time that people have for a turn: a turn without answers has two of them, the
+draw and the discard."""
 
 _LEGAL_ACTIONS: Final = decision_service_pb2.DecideRequest.DESCRIPTOR.fields_by_name["legal_actions"].number
 
@@ -71,10 +75,15 @@ class Decider:
         )
         request.MergeFromString(encode_actions(legal, _LEGAL_ACTIONS))
         cause = "none"
+        limit = room.options.turn_limit_ms
+        give_up_at = time.monotonic() + limit / 1000 / SHARE_OF_TURN if limit else math.inf
         for pause in PAUSES_SECONDS:
             if pause:
                 await asyncio.sleep(pause)
-            cause, index = await self._ask(request, bot)
+            seconds = min(self._timeout, give_up_at - time.monotonic())
+            if seconds <= 0:
+                break
+            cause, index = await self._ask(request, bot, seconds)
             if index is not None and index < len(legal):
                 self._metrics.bot_decisions.labels(bot, "ok").inc()
                 return Decision(legal[index], fallback=False)
@@ -85,13 +94,20 @@ class Decider:
         _log.warning("a bot gave no usable answer: the fallback plays", extra={"bot": bot, "cause": cause})
         return Decision(fallback_action(view), fallback=True)
 
-    async def _ask(self, request: decision_service_pb2.DecideRequest, bot: str) -> tuple[str, int | None]:
+    async def _ask(
+        self, request: decision_service_pb2.DecideRequest, bot: str, seconds: float
+    ) -> tuple[str, int | None]:
         """The index that the AI service answers with; or None and what went wrong, in a word."""
         began = time.perf_counter()
         try:
-            response = await self._stub.Decide(request, timeout=self._timeout, metadata=self._tokens.metadata())
+            response: decision_service_pb2.DecideResponse | None = await self._stub.Decide(
+                request, timeout=seconds, metadata=self._tokens.metadata()
+            )
         except grpc.aio.AioRpcError as error:
             return error.code().name.lower(), None
+        if response is None:
+            # What gRPC makes of bytes that it cannot parse.
+            return "malformed", None
         self._metrics.bot_seconds.labels(bot).observe(time.perf_counter() - began)
         return "ok", response.action_index
 

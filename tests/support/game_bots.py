@@ -79,7 +79,7 @@ class FakeBots:
         self.target = ""
         self._server = grpc.aio.server()
         decide = grpc.unary_unary_rpc_method_handler(
-            self._decide,  # type: ignore[arg-type]  # typed for servers without asyncio
+            self._decide,
             request_deserializer=self._parse,
             response_serializer=self._serialize,
         )
