@@ -110,7 +110,9 @@ def _judge(
         return repeat, None
     result = judge(draft)
     if draft.changes:
-        draft.room.requests.remember(key, draft.room.version + 1)
+        room = draft.room
+        room.requests.remember(key, room.version + 1)
+        room.requests.forget_absent((room.host, *(seat.player_id for seat in room.seats)))
     return None, result
 
 

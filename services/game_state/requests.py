@@ -11,10 +11,12 @@ import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 REMEMBERED: Final = 16
 """Mutations remembered for each player."""
+PLAYERS_REMEMBERED: Final = 16
+"""Players remembered in a room. More come only by sitting down and leaving; who left longest ago is then forgotten."""
 
 _ID_BYTES: Final = 6
 _PAYLOAD_BYTES: Final = 3
@@ -80,6 +82,15 @@ class RequestMemory:
 
     def remember(self, key: RequestKey, version: int) -> None:
         """Note an accepted mutation and forget the player's oldest beyond the latest 16."""
-        packed = self._entries.get(key.player_id, b"") + key.request + key.payload
+        # Taken out and put in again, so that the players stand in the order of their latest mutations.
+        packed = self._entries.pop(key.player_id, b"") + key.request + key.payload
         packed += version.to_bytes(_VERSION_BYTES)
         self._entries[key.player_id] = packed[-REMEMBERED * _ENTRY_BYTES :]
+
+    def forget_absent(self, present: Container[str]) -> None:
+        """Keep the memory small: drop players who are not `present` and have done nothing for longest."""
+        surplus = len(self._entries) - PLAYERS_REMEMBERED
+        if surplus > 0:
+            absent = [player_id for player_id in self._entries if player_id not in present]
+            for player_id in absent[:surplus]:
+                del self._entries[player_id]

@@ -72,10 +72,13 @@ def page_size(asked: int, default: int, most: int) -> int:
 
 
 def _milliseconds(span: Duration, field: str, most: int) -> int:
-    """A span of time in ms, rounded down. Raises InvalidRequest unless it is within 0 to `most`."""
+    """A span of time in ms, rounded up: a very short one is not none.
+
+    Raises InvalidRequest unless it is within 0 to `most`.
+    """
     if not -MAX_SAFE_SECONDS <= span.seconds <= MAX_SAFE_SECONDS:
         raise InvalidRequest(field, f"must be within 0 and {most / 1000:g} s")
-    milliseconds = span.seconds * 1000 + span.nanos // 1_000_000
+    milliseconds = span.seconds * 1000 - -span.nanos // 1_000_000
     if not 0 <= milliseconds <= most or not 0 <= span.nanos < 10**9:
         raise InvalidRequest(field, f"must be within 0 and {most / 1000:g} s")
     return milliseconds
