@@ -35,6 +35,13 @@ QUEUE_LIMIT: Final = 128
 FILL_LIMIT: Final = 256
 """A gap of more steps is not filled from the log but bridged by a snapshot."""
 
+RECENT_COMMITS: Final = 32
+"""Versions of a room whose commit ids a feed remembers, to notice that the store has lost some."""
+FILL_PAUSE_SECONDS: Final = 0.25
+"""Before the log is asked again after the store was away."""
+MAX_VERSION: Final = 1 << 63
+"""No room comes near it; a cursor is whatever a client sends."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -106,14 +113,21 @@ class Feed:
         self.watchers: set[Watcher] = set()
         self.version = 0
         """The step handed on last; 0 until the feed has started."""
-        self.commit_id = b""
+        self._recent: deque[bytes] = deque(maxlen=RECENT_COMMITS)
+        """The commit ids of the latest versions, that of `version` last."""
         self._hub = hub
         self._heard_early = False
+        self._gap = False
         self._filling: asyncio.Task[None] | None = None
+
+    @property
+    def commit_id(self) -> bytes:
+        """The commit id of the step handed on last; empty until the feed has started."""
+        return self._recent[-1] if self._recent else b""
 
     def start_at(self, room: Room) -> None:
         """Follow from a version on, which was read after the subscription."""
-        self.version, self.commit_id = room.version, room.commit_id
+        self._move_to(room)
         if self._heard_early:
             self.fill()
 
@@ -131,8 +145,10 @@ class Feed:
 
     def take(self, committed: CommittedStep) -> None:
         """Hand a step on if it is the next one; otherwise find out what is missing."""
-        if committed.version <= self.version:
-            if committed.version == self.version and committed.commit_id != self.commit_id:
+        back = self.version - committed.version
+        if back >= 0:
+            # A step that was handed on already; or another past, after the store lost some of this one.
+            if back < len(self._recent) and committed.commit_id != self._recent[-1 - back]:
                 self.fill()
             return
         if committed.version != self.version + 1 or committed.previous_commit != self.commit_id:
@@ -142,6 +158,7 @@ class Feed:
 
     def fill(self) -> None:
         """Fetch what is missing from the store, in the background and once at a time."""
+        self._gap = True
         if self._filling is None or self._filling.done():
             self._filling = asyncio.create_task(self._fill(), name="feed-fill")
 
@@ -150,32 +167,42 @@ class Feed:
         if self._filling is not None:
             self._filling.cancel()
 
+    def _move_to(self, room: Room) -> None:
+        self.version = room.version
+        self._recent.clear()
+        self._recent.append(room.commit_id)
+
     def _deliver(self, committed: CommittedStep) -> None:
-        self.version, self.commit_id = committed.version, committed.commit_id
+        self.version = committed.version
+        self._recent.append(committed.commit_id)
         for watcher in self.watchers:
             if not watcher.push(committed):
                 self._hub.metrics.watcher_drops.labels().inc()
 
     async def _fill(self) -> None:
+        """Look into the log until nothing is missing: what comes while it is read may show another gap."""
+        while self._gap:
+            self._gap = False
+            try:
+                await self._take_log()
+            except RamiError as error:
+                _log.warning("a gap in a room's events stays for now: %s", error)
+                self._gap = True
+                await asyncio.sleep(FILL_PAUSE_SECONDS)
+
+    async def _take_log(self) -> None:
         """Take what the log has after the last step; start afresh where the histories do not connect."""
-        try:
-            history = await steps_after(self._hub.repository, self.room_id, self.version, self.commit_id)
-            if history.steps is None:
-                room = await self._hub.repository.find(self.room_id)
-                if room is not None:
-                    self.version, self.commit_id = room.version, room.commit_id
-                for watcher in self.watchers:
-                    watcher.lose_track()
-                return
+        history = await steps_after(self._hub.repository, self.room_id, self.version, self.commit_id)
+        if history.steps is not None:
             for committed in history.steps:
-                # Meanwhile some may have come by the channel.
-                if committed.version == self.version + 1:
-                    self._deliver(committed)
-        except RamiError as error:
-            _log.warning("a gap in a room's events stays for now: %s", error)
-            await asyncio.sleep(0.25)
-            self._filling = None
-            self.fill()
+                # Meanwhile some may have come by the channel: `take` passes them over.
+                self.take(committed)
+            return
+        room = await self._hub.repository.find(self.room_id)
+        if room is not None:
+            self._move_to(room)
+        for watcher in self.watchers:
+            watcher.lose_track()
 
 
 class FeedHub:
@@ -257,6 +284,8 @@ class History(NamedTuple):
 
 async def steps_after(repository: RoomRepository, room_id: str, version: int, commit_id: bytes) -> History:
     """The steps after a version, if that version has the commit id in the room's log."""
+    if not 0 < version < MAX_VERSION:
+        return History(known=False, steps=None)
     log = await repository.log(room_id, version, version + FILL_LIMIT, FILL_LIMIT + 1)
     if not log or log[0][0] != version or log[0][1].commit_id != commit_id:
         return History(known=False, steps=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -179,16 +180,17 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         stream = RoomStream(
             self._parts.streams, room_id, player_id, request.cursor, legal_actions=request.legal_actions
         )
-        async with stream:
-            async for message in stream.messages():
+        async with stream, aclosing(stream.messages()) as messages:
+            async for message in messages:
                 yield message
 
     async def Play(  # type: ignore[override]  # ready-encoded bytes
         self, requests: AsyncIterator[pb.PlayRequest], _context: Context
     ) -> AsyncIterator[bytes]:
         player_id = current_caller().player_id
-        async for message in play_messages(self._parts.streams, self._parts.actions, player_id, requests):
-            yield message
+        async with aclosing(play_messages(self._parts.streams, self._parts.actions, player_id, requests)) as messages:
+            async for message in messages:
+                yield message
 
     async def GetReplay(self, request: pb.GetReplayRequest, _context: Context) -> pb.GetReplayResponse:
         size = page_size(request.page_size, DEFAULT_REPLAY_PAGE, MAX_REPLAY_PAGE)

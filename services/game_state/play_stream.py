@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from game_state.seats import require_seat
@@ -17,7 +17,7 @@ from rami.game.v1 import game_service_pb2 as pb
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from game_state.actions import ActionPlayer
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 async def play_messages(
     parts: StreamParts, actions: ActionPlayer, player_id: str, requests: AsyncIterator[pb.PlayRequest]
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     """Serialized PlayResponse messages for a player's stream of requests.
 
     Raises InvalidRequest unless the first request is a hello, and for a second one; PERMISSION_DENIED NOT_SEATED;
@@ -45,8 +45,9 @@ async def play_messages(
         await parts.repository.announce_play(room_id, seat, stream_id)
         reader = asyncio.create_task(_read(stream, actions, room_id, player_id, requests), name="play-reader")
         try:
-            async for message in stream.messages():
-                yield message
+            async with aclosing(stream.messages()) as messages:
+                async for message in messages:
+                    yield message
         finally:
             reader.cancel()
             with suppress(asyncio.CancelledError):

@@ -22,7 +22,7 @@ from rami_wire import encode_field
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from game_state.events import CommittedStep
     from game_state.feeds import FeedHub
@@ -79,6 +79,8 @@ class RoomStream:
         self._wants_legal_actions = legal_actions
         self._place = Place(0, b"")
         self._seat: int | None = None
+        self._may_stay = True
+        """The viewer may see the match, too, once there is one."""
         self._ended = False
         self._results: deque[tuple[int, bytes]] = deque()
         self._failure: Exception | None = None
@@ -102,7 +104,7 @@ class RoomStream:
         self._failure = error
         self.watcher.wake()
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    async def messages(self) -> AsyncGenerator[bytes]:
         """Serialized PlayResponse or WatchRoomResponse messages, until the room is gone.
 
         Raises PERMISSION_DENIED when the viewer may not, or no longer, see the room; SHUTTING_DOWN when the
@@ -135,8 +137,7 @@ class RoomStream:
     async def _open(self) -> bytes:
         """What brings the viewer from its cursor to now; empty when it is there already."""
         room = await self._parts.repository.get(self._room_id)
-        require_reader(room, self._player_id)
-        self._seat = room.seat_of(self._player_id)
+        self._look_at(room)
         if self._cursor is None:
             return self._snapshot(room)
         version, commit_id = self._cursor
@@ -147,6 +148,12 @@ class RoomStream:
         if history.steps is None:
             return self._snapshot(room, rewound=not history.known)
         return await self._events(history.steps)
+
+    def _look_at(self, room: Room) -> None:
+        """See who the viewer is in the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for nobody there."""
+        require_reader(room, self._player_id)
+        self._seat = room.seat_of(self._player_id)
+        self._may_stay = self._seat is not None or room.options.spectators_allowed or room.host == self._player_id
 
     async def _news(self) -> bytes:
         """Everything that waits for the viewer, as one message; empty when nothing does."""
@@ -166,6 +173,8 @@ class RoomStream:
             return b""
         encoded = []
         for step in steps:
+            if not self._may_stay and _begins_match(step):
+                break
             encoded.append(encode_field(_EVENTS, step.encoded(self._seat)))
             self._place = Place(step.version, step.commit_id)
             if self._is_turning_point(step):
@@ -175,7 +184,7 @@ class RoomStream:
             return b"".join(encoded) + await self._legal_actions_after(steps[-1])
         if self._ended:
             return b"".join(encoded)
-        # The viewer has become another kind of viewer: from here on it sees with other eyes.
+        # The viewer has become another kind of viewer: from here on it sees with other eyes, or nothing.
         self.watcher.behind = True
         self.watcher.wake()
         return b"".join(encoded)
@@ -199,8 +208,7 @@ class RoomStream:
         repository = self._parts.repository
         place = self._place
         room = await repository.get(self._room_id)
-        require_reader(room, self._player_id)
-        self._seat = room.seat_of(self._player_id)
+        self._look_at(room)
         history = await steps_after(repository, self._room_id, place.version, place.commit_id)
         return self._snapshot(room, rewound=not history.known)
 
@@ -240,3 +248,7 @@ class RoomStream:
     def _observe_delivery(self, step: CommittedStep) -> None:
         late = self._parts.repository.now_ms() - step.step.time_ms
         self._parts.metrics.delivery_seconds.labels().observe(max(0, late) / 1000)
+
+
+def _begins_match(step: CommittedStep) -> bool:
+    return any(change.HasField("match_started") for change in step.public_changes)
