@@ -1,13 +1,16 @@
 """Lists of public rooms, newest first, over all partitions.
 
-Each partition keeps its public rooms of each state in a sorted set by creation time. A page walks the partitions
-one after the other, so that its cost does not grow with the rooms there are; within a partition the newest come
-first. Rooms that have expired meanwhile are left out, and out of the set.
+Each partition keeps its public rooms of each state in a sorted set by creation time. A page asks every partition, in
+one batch, for its newest rooms below the place where the last page ended, and merges what they answer: its cost grows
+with the partitions there are, not with the rooms. Rooms that have expired meanwhile are left out, and out of the set.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from heapq import nlargest
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.projection import room_message
 from game_state.room import Status
@@ -26,6 +29,17 @@ _LISTINGS: Final = {
     room_pb2.ROOM_STATUS_IN_MATCH: (Status.IN_MATCH, "in_match"),
     room_pb2.ROOM_STATUS_OVER: (Status.OVER, "over"),
 }
+TIES_READ_AT_ONCE: Final = 64
+"""Rooms of the very millisecond in which the last page ended that are read to be passed over, besides a page."""
+
+
+class _Entry(NamedTuple):
+    """A room in a listing. The greatest comes first."""
+
+    created: int
+    """In ms of the store's time."""
+    token: str
+    partition: int
 
 
 class RoomLister:
@@ -43,54 +57,67 @@ class RoomLister:
         listing = _LISTINGS.get(status)
         if listing is None:
             raise InvalidRequest("status", "must be LOBBY, IN_MATCH or OVER")
-        partition, before = self._parse_token(page_token)
+        before = _parse_token(page_token)
         rooms: list[Room] = []
-        while partition < self._partitions and len(rooms) < size:
-            tokens = await self._tokens(partition, listing[1], before, size - len(rooms))
-            for token, created in tokens:
-                room = await self._listed_room(partition, token, listing)
-                if room is not None:
-                    rooms.append(room)
-                before = (created, token)
-            if not tokens:
-                partition, before = partition + 1, None
-        more = partition < self._partitions
+        more = True
+        while more and len(rooms) < size:
+            wanted = size - len(rooms)
+            # One more than wanted tells whether this is the last page.
+            newest = await self._newest(listing[1], before, wanted + 1)
+            more = len(newest) > wanted
+            found = await asyncio.gather(*(self._listed_room(entry, listing) for entry in newest[:wanted]))
+            rooms += filter(None, found)
+            before = newest[wanted - 1] if more else None
         return game_service_pb2.ListRoomsResponse(
             rooms=[room_message(room, player_id) for room in rooms],
-            next_page_token=_format_token(partition, before) if more else "",
+            next_page_token=_format_token(before) if before is not None else "",
         )
 
-    async def _listed_room(self, partition: int, token: str, listing: tuple[Status, str]) -> Room | None:
-        room = await self._repository.find(keys.format_room_id(partition, token))
+    async def _listed_room(self, entry: _Entry, listing: tuple[Status, str]) -> Room | None:
+        status, name = listing
+        room = await self._repository.find(keys.format_room_id(entry.partition, entry.token))
         if room is None:
-            await self._store.write("ZREM", keys.listing_key(partition, listing[1]), token)
+            await self._store.write("ZREM", keys.listing_key(entry.partition, name), entry.token)
             return None
-        return room if room.status == listing[0] and room.options.public else None
+        return room if room.status == status and room.options.public else None
 
-    async def _tokens(
-        self, partition: int, name: str, before: tuple[int, str] | None, most: int
-    ) -> list[tuple[str, int]]:
-        """The next tokens of a partition with their creation times; newest first, equals by token."""
-        highest = "+inf" if before is None else str(before[0])
-        # Rooms of the very millisecond that the last page ended in come again and are passed over.
-        reply = await self._store.read(
-            "ZREVRANGEBYSCORE", keys.listing_key(partition, name), highest, "-inf", "WITHSCORES", "LIMIT", 0, most + 64
+    async def _newest(self, name: str, before: _Entry | None, most: int) -> list[_Entry]:
+        """The newest rooms of a listing below a place, of all partitions."""
+        heads = await asyncio.gather(
+            *(self._newest_of(partition, name, before, most) for partition in range(self._partitions))
         )
-        found = [(token.decode(), int(float(score))) for token, score in zip(reply[::2], reply[1::2], strict=True)]
-        if before is not None:
-            found = [entry for entry in found if (entry[1], entry[0]) < before]
-        return found[:most]
+        return nlargest(most, chain.from_iterable(heads))
 
-    def _parse_token(self, page_token: str) -> tuple[int, tuple[int, str] | None]:
-        if not page_token:
-            return 0, None
-        partition, _, place = page_token.partition(".")
-        created, _, token = place.partition(".")
-        numbers = (partition, created or "0")
-        if not all(text.isascii() and text.isdigit() and len(text) < 16 for text in numbers):
-            raise InvalidRequest("page_token", "must be a token that a page has given")
-        return int(partition), (int(created), token) if place else None
+    async def _newest_of(self, partition: int, name: str, before: _Entry | None, most: int) -> list[_Entry]:
+        key = keys.listing_key(partition, name)
+        highest = "+inf" if before is None else str(before.created)
+        count = most + TIES_READ_AT_ONCE
+        found: list[_Entry] = []
+        offset = 0
+        while True:
+            reply = await self._store.read(
+                "ZREVRANGEBYSCORE", key, highest, "-inf", "WITHSCORES", "LIMIT", offset, count
+            )
+            read = [
+                _Entry(int(float(score)), token.decode(), partition)
+                for token, score in zip(reply[::2], reply[1::2], strict=True)
+            ]
+            # Rooms of the millisecond that the last page ended in come again.
+            found += [entry for entry in read if before is None or entry < before]
+            if len(found) >= most or len(read) < count:
+                return found[:most]
+            offset += count
 
 
-def _format_token(partition: int, before: tuple[int, str] | None) -> str:
-    return str(partition) if before is None else f"{partition}.{before[0]}.{before[1]}"
+def _format_token(place: _Entry) -> str:
+    return f"{place.created}.{place.token}.{place.partition}"
+
+
+def _parse_token(page_token: str) -> _Entry | None:
+    if not page_token:
+        return None
+    created, _, rest = page_token.partition(".")
+    token, _, partition = rest.partition(".")
+    if not all(text.isascii() and text.isdigit() and len(text) < 16 for text in (created, partition)):
+        raise InvalidRequest("page_token", "must be a token that a page has given")
+    return _Entry(int(created), token, int(partition))
