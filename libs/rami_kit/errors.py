@@ -14,6 +14,7 @@ BadRequest, UNAVAILABLE and RESOURCE_EXHAUSTED also carry RetryInfo.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import grpc
@@ -34,10 +35,15 @@ DOMAIN: Final = "rami"
 STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
 INTERNAL_TEXT: Final = "internal error"
 DEFAULT_RETRY_SECONDS: Final = 1.0
-# Status text and details travel as trailers, and trailers over 16 kB break the whole status. The text is
-# percent-encoded on its way, the details are base64, so the bounds leave room for both.
+# Status text and details travel as trailers. gRPC drops some of those over 8 kB, at random, and all over 16 kB, and
+# then the whole status is gone. The text is percent-encoded on its way and the details are base64: within these
+# bounds, in bytes, both together stay under 8 kB.
 MAX_TEXT: Final = 512
-MAX_VIOLATIONS: Final = 16
+MAX_VIOLATIONS: Final = 8
+MAX_FIELD: Final = 96
+MAX_DESCRIPTION: Final = 160
+MAX_METADATA: Final = 8
+MAX_METADATA_VALUE: Final = 120
 
 _PREFIX: Final = "ERROR_REASON_"
 _Code = grpc.StatusCode
@@ -225,17 +231,19 @@ def to_status(error: RamiError) -> status_pb2.Status:
         # Nothing of a defect leaves the process but the fact.
         message, metadata = INTERNAL_TEXT, {}
     else:
-        message, metadata = error.message[:MAX_TEXT], error.metadata
+        message, metadata = _cut(error.message, MAX_TEXT), error.metadata
     status = status_pb2.Status(code=_CODE_NUMBER[code], message=message)
     info = error_details_pb2.ErrorInfo(reason=reason_name(error.reason), domain=DOMAIN)
-    for key, value in metadata.items():
-        info.metadata[key] = value[:MAX_TEXT]
+    for key, value in islice(metadata.items(), MAX_METADATA):
+        info.metadata[key] = _cut(value, MAX_METADATA_VALUE)
     _attach(status, info)
     if code is grpc.StatusCode.INVALID_ARGUMENT:
         violations = error.field_violations or (FieldViolation(metadata.get("field", ""), message),)
         bad_request = error_details_pb2.BadRequest()
         for field, description in violations[:MAX_VIOLATIONS]:
-            bad_request.field_violations.add(field=field[:MAX_TEXT], description=description[:MAX_TEXT])
+            bad_request.field_violations.add(
+                field=_cut(field, MAX_FIELD), description=_cut(description, MAX_DESCRIPTION)
+            )
         _attach(status, bad_request)
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED):
         seconds = DEFAULT_RETRY_SECONDS if error.retry_after_seconds is None else error.retry_after_seconds
@@ -277,6 +285,11 @@ def error_info(status: status_pb2.Status) -> error_details_pb2.ErrorInfo | None:
             if info.domain == DOMAIN:
                 return info
     return None
+
+
+def _cut(text: str, size: int) -> str:
+    """The beginning of a text, as far as it fits into so many bytes."""
+    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
 def _attach(status: status_pb2.Status, detail: Message) -> None:

@@ -177,9 +177,12 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 code = _cancelled(context)
                 raise
             except Exception as error:
-                refusal = _refusal(method, context, error)
+                if _is_cancelled(method, error):
+                    code = _cancelled(context)
+                    raise asyncio.CancelledError from error
+                refusal = _refusal(method, error)
                 if refusal is None:
-                    code = _ended_elsewhere(context)
+                    code = _aborted(context)
                     raise
                 code = refusal.code.name
                 await _abort(context, refusal)
@@ -208,9 +211,12 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 code = _cancelled(context)
                 raise
             except Exception as error:
-                refusal = _refusal(method, context, error)
+                if _is_cancelled(method, error):
+                    code = _cancelled(context)
+                    raise asyncio.CancelledError from error
+                refusal = _refusal(method, error)
                 if refusal is None:
-                    code = _ended_elsewhere(context)
+                    code = _aborted(context)
                     raise
                 code = refusal.code.name
                 await _abort(context, refusal)
@@ -282,9 +288,19 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             ) from None
 
 
-def _refusal(method: _Method, context: _Context, error: Exception) -> RamiError | None:
-    """What the caller is told about an exception; None when the RPC has its end already."""
-    if isinstance(error, grpc.aio.AbortError) or context.done():
+def _is_cancelled(method: _Method, error: Exception) -> bool:
+    """Whether an exception is only what a handler made of its cancellation: nobody is there to be told."""
+    task = asyncio.current_task()
+    if task is None or not task.cancelling():
+        return False
+    if not isinstance(error, RamiError):
+        _log.warning("%s failed after it was cancelled", method.label, exc_info=error)
+    return True
+
+
+def _refusal(method: _Method, error: Exception) -> RamiError | None:
+    """What the caller is told about an exception; None when the handler has aborted the RPC itself."""
+    if isinstance(error, grpc.aio.AbortError):
         return None
     if isinstance(error, RamiError):
         if error.code is grpc.StatusCode.INTERNAL:
@@ -292,8 +308,6 @@ def _refusal(method: _Method, context: _Context, error: Exception) -> RamiError 
         return error
     if isinstance(error, _ENGINE_ERRORS):
         return from_engine_error(error)
-    if context.cancelled():
-        return None  # a consequence of the client's leaving, whatever it is called
     _log.error("an uncaught error ended %s", method.label, exc_info=error)
     return RamiError(reasons.ERROR_REASON_INTERNAL, INTERNAL_TEXT)
 
@@ -310,9 +324,10 @@ def _cancelled(context: _Context) -> str:
     return _DEADLINE_EXCEEDED if remaining is not None and remaining <= 0 else _CANCELLED
 
 
-def _ended_elsewhere(context: _Context) -> str:
+def _aborted(context: _Context) -> str:
+    """The code that a handler of somebody else's, such as health's, has aborted with."""
     code = context.code()
-    return code.name if isinstance(code, grpc.StatusCode) else _CANCELLED
+    return code.name if isinstance(code, grpc.StatusCode) else grpc.StatusCode.UNKNOWN.name
 
 
 def _demand_deadline(context: _Context) -> None:

@@ -8,14 +8,17 @@ makes its own class once.
 
 from __future__ import annotations
 
+import socket
+from http.server import ThreadingHTTPServer
+from threading import Thread
 from typing import Final
 
 from prometheus_client import (
     CollectorRegistry,
     GCCollector,
+    MetricsHandler,
     PlatformCollector,
     ProcessCollector,
-    start_http_server,
 )
 
 from rami_kit.instruments import counter, gauge, histogram
@@ -289,13 +292,24 @@ class Metrics:
         self.tasks = TaskMetrics(self.registry)
 
 
+class _Ipv6Server(ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+
 class MetricsServer:
     """The Prometheus page, served by a thread of its own so a busy event loop shows its numbers too."""
 
     def __init__(self, metrics: Metrics, host: str, port: int) -> None:
         """Listens at once. Raises OSError for a port that is taken."""
-        self._server, self._thread = start_http_server(port, addr=host, registry=metrics.registry)
+        server_class = _Ipv6Server if ":" in host else ThreadingHTTPServer
+        self._server = server_class((host, port), MetricsHandler.factory(metrics.registry))
+        self._server.daemon_threads = True
         self.port: int = self._server.server_port
+        # The interval bounds how long `close` takes.
+        self._thread = Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True
+        )
+        self._thread.start()
 
     def close(self) -> None:
         """Stops listening and ends the thread; blocks for as long as one page takes."""

@@ -20,7 +20,6 @@ MAX_RECEIVED_BYTES: Final = 4 << 20
 """Limit of the core. Far above ours, so that a message that is too long is refused with a reason."""
 CLIENT_PING_SECONDS: Final = 5
 """Clients may ping this often on a silent connection; the core's default of 5 minutes cuts them off."""
-MAX_PENDING_REQUESTS: Final = 64
 MAX_METADATA_BYTES: Final = 16 * 1024
 
 
@@ -39,7 +38,9 @@ def make_server(settings: ServiceSettings, *interceptors: grpc.aio.ServerInterce
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
-        ("grpc.server.max_pending_requests", MAX_PENDING_REQUESTS),
+        # Calls that the core has accepted and no handler has begun. Beyond them the core answers CANCELLED.
+        ("grpc.server.max_pending_requests", settings.max_pending_calls),
+        ("grpc.server.max_pending_requests_hard_limit", settings.max_pending_calls),
         # Clients find new replicas only when they connect again. There is no grace after which the core cuts
         # old connections: new calls go elsewhere, and streams, which the interceptor ends in time, are never
         # cut.

@@ -122,6 +122,11 @@ class ServiceSettings(BaseSettings):
         default=20.0, ge=0, le=600, description="Longest time from SIGTERM to the end of the process."
     )
     max_message_bytes: int = Field(default=65536, ge=1024, le=4 << 20, description="Longest accepted request message.")
+    max_pending_calls: int = Field(
+        default=1024,
+        ge=1,
+        description="Calls that wait for the process to take them up; beyond, they end at once as CANCELLED.",
+    )
     max_connection_age_seconds: int = Field(
         default=300,
         ge=1,

@@ -87,8 +87,10 @@ class Subscriber:
             self._send_subscribe([entry])
         entry.callbacks.append(callback)
         try:
-            # Shielded: others may wait for the same confirmation.
-            await asyncio.wait_for(asyncio.shield(entry.confirmed), self._timeout)
+            # Shielded: others may wait for the same confirmation. No wait_for: before Python 3.12 it loses a
+            # cancellation that comes together with the result, and a watch would go on that nobody wants.
+            async with asyncio.timeout(self._timeout):
+                await asyncio.shield(entry.confirmed)
         except TimeoutError:
             self._remove(entry, callback)
             raise StoreUnavailable("the store has not confirmed the subscription in time") from None
@@ -164,7 +166,8 @@ class Subscriber:
 
     async def _lost_within(self, seconds: float) -> bool:
         try:
-            await asyncio.wait_for(self._lost.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._lost.wait()
         except TimeoutError:
             return False
         return True

@@ -1,0 +1,474 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from rami_kit.auth import (
+    CallerKind,
+    GuestSigner,
+    ServiceTokens,
+    TokenVerifier,
+    current_caller,
+    display_name,
+    player_id,
+)
+from rami_kit.errors import RamiError, reason_name
+from rami_kit.jwks import JwksError, JwksFile, read_jwks
+from rami_kit.settings import ServiceSettings
+from rami_kit.testing import JWT_SECRET, SERVICE_SECRET, make_settings, player_token, service_token
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ED_KEY = ed25519.Ed25519PrivateKey.generate()
+RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+class StorelessSettings(ServiceSettings):
+    needs_store = False
+
+
+def settings(**values: Any) -> StorelessSettings:
+    return make_settings(StorelessSettings, None, **values)
+
+
+def jwk(key: Any, kid: str, alg: str) -> dict[str, Any]:
+    algorithm = jwt.algorithms.OKPAlgorithm if alg == "EdDSA" else jwt.algorithms.RSAAlgorithm
+    return {**algorithm.to_jwk(key.public_key(), as_dict=True), "kid": kid, "alg": alg, "use": "sig"}
+
+
+def write_jwks(path: Path, *keys: dict[str, Any]) -> None:
+    path.write_text(json.dumps({"keys": list(keys)}))
+
+
+def verifier(**values: Any) -> TokenVerifier:
+    parts: dict[str, Any] = {"audience": "rami-game", "service_secret": SERVICE_SECRET, "jwt_secret": JWT_SECRET}
+    return TokenVerifier(**(parts | values))
+
+
+def claims(**values: Any) -> dict[str, Any]:
+    return {"iss": "https://id.example", "sub": "u-1", "exp": time.time() + 100} | values
+
+
+def reason_of(check: TokenVerifier, token: str) -> str:
+    with pytest.raises(RamiError) as caught:
+        check.verify(token)
+    assert token not in str(caught.value)
+    return reason_name(caught.value.reason)
+
+
+def part(document: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(document).encode()).rstrip(b"=").decode()
+
+
+# Players signed by Rami.
+
+
+def test_a_players_token_makes_a_player() -> None:
+    caller = verifier().verify(player_token("abc", name="  Ada\u202e \n Lovelace "))
+    assert caller.kind is CallerKind.PLAYER
+    assert caller.name == "Ada Lovelace"
+    assert caller.player_id == player_id("rami", "abc")
+    assert caller.issuer == "rami"
+    assert "abc" not in repr(caller)
+
+
+def test_player_ids_are_opaque_stable_and_apart() -> None:
+    digest = hashlib.sha256(b"rami\0abc").digest()
+    assert player_id("rami", "abc") == base64.b32encode(digest).decode()[:26].lower()
+    assert player_id("a", "bc") != player_id("ab", "c")
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
+        (None, "Player"),
+        (7, "Player"),
+        ("", "Player"),
+        (" \u200b\x00\n", "Player"),
+        ("x" * 100, "x" * 32),
+        ("a\x1b[31mb", "a[31mb"),
+        ("Łukasz 🃏", "Łukasz 🃏"),
+        ("\ud800x", "x"),
+        ("y" * 31 + " z", "y" * 31),
+    ],
+)
+def test_names_are_safe_to_show(claim: object, name: str) -> None:
+    assert display_name(claim) == name
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "someone-else"},
+        {"iss": None},
+        {"iss": 7},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": 7},
+        {"exp": None},
+        {"exp": "soon"},
+        {"exp": float("inf")},
+        {"nbf": 1e11},
+        {"aud": "rami-game"},
+        {"aud": "somewhere"},
+        {"aud": ["a", "b"]},
+    ],
+    ids=str,
+)
+def test_a_players_token_with_a_wrong_claim_is_invalid(changed: dict[str, Any]) -> None:
+    body: dict[str, Any] = {"iss": "rami", "sub": "x", "exp": time.time() + 100} | changed
+    body = {key: value for key, value in body.items() if value is not None}
+    token = jwt.PyJWS().encode(json.dumps(body).encode(), JWT_SECRET, algorithm="HS256")
+    assert reason_of(verifier(), token) == "TOKEN_INVALID"
+
+
+def test_an_expired_token_is_told_apart() -> None:
+    assert reason_of(verifier(), player_token("x", lifetime_seconds=-60)) == "TOKEN_EXPIRED"
+    assert reason_of(verifier(), player_token("x", lifetime_seconds=-1)) == "TOKEN_EXPIRED"
+
+
+def test_a_remembered_token_expires_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = verifier()
+    token = player_token("x", lifetime_seconds=100)
+    check.verify(token)
+    later = time.time() + 101
+    monkeypatch.setattr("rami_kit.auth.time.time", lambda: later)
+    assert reason_of(check, token) == "TOKEN_EXPIRED"
+    assert token not in check._verified
+
+
+def test_remembered_tokens_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rami_kit.auth.VERIFIED_TOKENS_KEPT", 3)
+    check = verifier()
+    for number in range(10):
+        check.verify(player_token(f"p{number}"))
+    assert len(check._verified) == 3
+
+
+def test_refused_tokens_are_not_remembered() -> None:
+    check = verifier()
+    reason_of(check, "a.b.c")
+    assert not check._verified
+
+
+@pytest.mark.parametrize("token", ["", "x", "a.b.c", "é.é.é", "." * 9000, "a" * 9000, f"{part([])}.{part({})}.x"])
+def test_what_is_no_token_is_invalid(token: str) -> None:
+    assert reason_of(verifier(), token or "-") == "TOKEN_INVALID"
+
+
+def test_a_wrong_key_is_invalid() -> None:
+    token = jwt.encode({"iss": "rami", "sub": "x", "exp": time.time() + 9}, "k" * 32, algorithm="HS256")
+    assert reason_of(verifier(), token) == "TOKEN_INVALID"
+
+
+@pytest.mark.parametrize("alg", ["none", "None", "NONE", "nOnE"])
+def test_no_signature_is_invalid(alg: str) -> None:
+    body = part({"iss": "rami", "sub": "x", "exp": time.time() + 100})
+    assert reason_of(verifier(), f"{part({'alg': alg, 'typ': 'JWT'})}.{body}.") == "TOKEN_INVALID"
+    keyed = part({"alg": alg, "kid": "k"})
+    assert reason_of(verifier(), f"{keyed}.{body}.") == "TOKEN_INVALID"
+
+
+@pytest.mark.parametrize("alg", ["HS384", "HS512"])
+def test_the_secret_is_pinned_to_hs256(alg: str) -> None:
+    token = jwt.encode({"iss": "rami", "sub": "x", "exp": time.time() + 9}, JWT_SECRET * 2, algorithm=alg)
+    check = verifier(jwt_secret=JWT_SECRET * 2)
+    assert reason_of(check, token) == "TOKEN_INVALID"
+
+
+def test_without_a_secret_no_unnamed_key_is_accepted(tmp_path: Path) -> None:
+    write_jwks(tmp_path / "jwks.json", jwk(ED_KEY, "k1", "EdDSA"))
+    check = verifier(jwt_secret=None, jwks=JwksFile(str(tmp_path / "jwks.json")))
+    assert reason_of(check, player_token("x")) == "TOKEN_INVALID"
+
+
+def test_a_required_audience_is_required() -> None:
+    check = verifier(jwt_audience="rami-players")
+    assert check.verify(player_token("x", aud="rami-players")).kind is CallerKind.PLAYER
+    assert check.verify(player_token("x", aud=["other", "rami-players"])).kind is CallerKind.PLAYER
+    assert reason_of(check, player_token("x")) == "TOKEN_INVALID"
+    assert reason_of(check, player_token("x", aud="other")) == "TOKEN_INVALID"
+
+
+@pytest.mark.parametrize("audience", ["rami-game", "rami-ai", "rami-matchmaking"])
+def test_a_players_token_made_out_to_a_service_is_invalid(audience: str) -> None:
+    check = verifier(jwt_audience="rami-players")
+    assert reason_of(check, player_token("x", aud=[audience, "rami-players"])) == "TOKEN_INVALID"
+    # Not even when an operator names the players' audience like a service.
+    assert reason_of(verifier(jwt_audience=audience), player_token("x", aud=audience)) == "TOKEN_INVALID"
+
+
+def test_a_scope_in_a_players_token_means_nothing() -> None:
+    caller = verifier().verify(player_token("x", scope="service", scp=["service"], roles=["service"]))
+    assert caller.kind is CallerKind.PLAYER
+
+
+# Services.
+
+
+def test_a_services_token_makes_a_service() -> None:
+    caller = verifier().verify(service_token("rami-game", subject="rami-ai"))
+    assert (caller.kind, caller.subject, caller.player_id) == (CallerKind.SERVICE, "rami-ai", "")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"aud": "rami-ai"},
+        {"aud": "bot:third-party"},
+        {"aud": ["rami-game", "rami-ai"]},
+        {"aud": ["rami-game"]},
+        {"aud": None},
+        {"sub": None},
+        {"iat": None},
+        {"exp": 1e11},
+        {"iat": 1e9},
+        {"iss": "rami"},
+    ],
+    ids=str,
+)
+def test_a_services_token_with_a_wrong_claim_is_invalid(changed: dict[str, Any]) -> None:
+    now = int(time.time())
+    body: dict[str, Any] = {"iss": "rami-service", "sub": "rami-ai", "aud": "rami-game", "iat": now, "exp": now + 60}
+    body = {key: value for key, value in (body | changed).items() if value is not None}
+    assert reason_of(verifier(), jwt.encode(body, SERVICE_SECRET, algorithm="HS256")) == "TOKEN_INVALID"
+
+
+def test_a_player_key_makes_no_service(tmp_path: Path) -> None:
+    now = int(time.time())
+    body = {"iss": "rami-service", "sub": "x", "aud": "rami-game", "iat": now, "exp": now + 60}
+    write_jwks(tmp_path / "jwks.json", jwk(ED_KEY, "k1", "EdDSA"))
+    check = verifier(jwks=JwksFile(str(tmp_path / "jwks.json")))
+    assert reason_of(check, jwt.encode(body, JWT_SECRET, algorithm="HS256")) == "TOKEN_INVALID"
+    assert reason_of(check, jwt.encode(body, ED_KEY, algorithm="EdDSA", headers={"kid": "k1"})) == "TOKEN_INVALID"
+
+
+def test_service_tokens_are_accepted_by_the_callee_alone_and_kept_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = ServiceTokens(settings(), "rami-game", subject="rami-matchmaking")
+    first = tokens.metadata()
+    assert tokens.metadata() is first
+    caller = verifier().verify_metadata(first)
+    assert caller.subject == "rami-matchmaking"
+    assert 0 < caller.expires_at - time.time() <= 60
+    assert reason_of(verifier(audience="rami-ai"), first[0][1].removeprefix("Bearer ")) == "TOKEN_INVALID"
+    now = time.time()
+    for passed in (31, -3600):  # half a life later, and after a clock that was set back
+        monkeypatch.setattr("rami_kit.auth.time.time", lambda passed=passed: now + passed)
+        assert tokens.metadata() is not first
+
+
+def test_no_token_is_missing_and_another_scheme_is_invalid() -> None:
+    for metadata in (None, (), (("other", "x"),)):
+        with pytest.raises(RamiError) as missing:
+            verifier().verify_metadata(metadata)
+        assert reason_name(missing.value.reason) == "TOKEN_MISSING"
+    for value in ("Basic dXNlcg==", "", "Bearer", b"Bearer x"):
+        with pytest.raises(RamiError) as invalid:
+            verifier().verify_metadata((("authorization", value),))
+        assert reason_name(invalid.value.reason) == "TOKEN_INVALID"
+
+
+def test_the_scheme_may_be_written_in_any_case() -> None:
+    assert verifier().verify_metadata((("authorization", f"bearer {player_token('x')}"),)).name == "Player"
+
+
+def test_outside_a_call_there_is_no_caller() -> None:
+    with pytest.raises(LookupError):
+        current_caller()
+
+
+# Guests.
+
+
+def test_a_guest_is_a_player() -> None:
+    token, expires_at = GuestSigner(settings()).sign("guest-1", "Gast", 3600)
+    caller = verifier().verify(token)
+    assert (caller.player_id, caller.name) == (player_id("rami", "guest-1"), "Gast")
+    assert caller.expires_at == expires_at
+
+
+def test_without_a_secret_there_are_no_guests(tmp_path: Path) -> None:
+    write_jwks(tmp_path / "jwks.json", jwk(ED_KEY, "k1", "EdDSA"))
+    signer = GuestSigner(settings(jwt_secret=None, jwt_jwks_file=str(tmp_path / "jwks.json")))
+    assert not signer.possible
+    with pytest.raises(RamiError) as caught:
+        signer.sign("x", "y", 1)
+    assert reason_name(caught.value.reason) == "GUESTS_DISABLED"
+
+
+# Players of an identity provider.
+
+
+def provider(path: Path, *keys: dict[str, Any], **values: Any) -> TokenVerifier:
+    write_jwks(path / "jwks.json", *keys)
+    return verifier(jwks=JwksFile(str(path / "jwks.json"), refresh_seconds=0), **values)
+
+
+@pytest.mark.parametrize(("key", "alg"), [(ED_KEY, "EdDSA"), (RSA_KEY, "RS256")])
+def test_a_provider_makes_players(tmp_path: Path, key: Any, alg: str) -> None:
+    check = provider(tmp_path, jwk(key, "k1", alg))
+    caller = check.verify(jwt.encode(claims(name="Ada"), key, algorithm=alg, headers={"kid": "k1"}))
+    assert (caller.kind, caller.name) == (CallerKind.PLAYER, "Ada")
+    assert caller.player_id == player_id("https://id.example", "u-1")
+
+
+def test_a_provider_needs_a_known_kid(tmp_path: Path) -> None:
+    check = provider(tmp_path, jwk(ED_KEY, "k1", "EdDSA"))
+    assert reason_of(check, jwt.encode(claims(), ED_KEY, algorithm="EdDSA")) == "TOKEN_INVALID"
+    unknown = jwt.encode(claims(), ED_KEY, algorithm="EdDSA", headers={"kid": "k2"})
+    assert reason_of(check, unknown) == "TOKEN_INVALID"
+
+
+def test_a_provider_cannot_make_ramis_own_players(tmp_path: Path) -> None:
+    check = provider(tmp_path, jwk(ED_KEY, "k1", "EdDSA"))
+    token = jwt.encode(claims(iss="rami"), ED_KEY, algorithm="EdDSA", headers={"kid": "k1"})
+    assert reason_of(check, token) == "TOKEN_INVALID"
+
+
+def test_a_providers_issuer_is_checked_when_it_is_set(tmp_path: Path) -> None:
+    check = provider(tmp_path, jwk(ED_KEY, "k1", "EdDSA"), jwt_issuer="https://id.example")
+    good = jwt.encode(claims(), ED_KEY, algorithm="EdDSA", headers={"kid": "k1"})
+    bad = jwt.encode(claims(iss="https://evil.example"), ED_KEY, algorithm="EdDSA", headers={"kid": "k1"})
+    assert check.verify(good).kind is CallerKind.PLAYER
+    assert reason_of(check, bad) == "TOKEN_INVALID"
+
+
+def test_hs256_signed_with_a_public_key_is_invalid(tmp_path: Path) -> None:
+    # The classic confusion: the public key, which everybody has, taken for a shared secret.
+    check = provider(tmp_path, jwk(RSA_KEY, "k1", "RS256"))
+    for encoding, form in (
+        (Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+        (Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
+    ):
+        public = RSA_KEY.public_key().public_bytes(encoding, form)
+        for iss in ("https://id.example", "rami"):
+            signed = f"{part({'alg': 'HS256', 'kid': 'k1'})}.{part(claims(iss=iss))}"
+            mac = hmac.new(public, signed.encode(), hashlib.sha256).digest()
+            token = f"{signed}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+            assert reason_of(check, token) == "TOKEN_INVALID"
+
+
+def test_a_key_is_pinned_to_its_algorithm(tmp_path: Path) -> None:
+    check = provider(tmp_path, jwk(RSA_KEY, "k1", "RS256"))
+    for alg in ("RS384", "RS512", "PS256"):
+        token = jwt.encode(claims(), RSA_KEY, algorithm=alg, headers={"kid": "k1"})
+        assert reason_of(check, token) == "TOKEN_INVALID"
+
+
+def test_keys_are_rotated_without_a_restart(tmp_path: Path) -> None:
+    old, new = ed25519.Ed25519PrivateKey.generate(), ed25519.Ed25519PrivateKey.generate()
+    check = provider(tmp_path, jwk(old, "old", "EdDSA"))
+    by_old = jwt.encode(claims(), old, algorithm="EdDSA", headers={"kid": "old"})
+    by_new = jwt.encode(claims(), new, algorithm="EdDSA", headers={"kid": "new"})
+    check.verify(by_old)
+    assert reason_of(check, by_new) == "TOKEN_INVALID"
+
+    write_jwks(tmp_path / "jwks.json", jwk(old, "old", "EdDSA"), jwk(new, "new", "EdDSA"))
+    check.verify(by_old)
+    check.verify(by_new)
+
+    # A key that is gone is gone for tokens that were accepted before, too.
+    write_jwks(tmp_path / "jwks.json", jwk(new, "new", "EdDSA"))
+    assert reason_of(check, by_old) == "TOKEN_INVALID"
+    check.verify(by_new)
+
+
+def test_a_file_swapped_by_a_link_is_seen(tmp_path: Path) -> None:
+    old, new = ed25519.Ed25519PrivateKey.generate(), ed25519.Ed25519PrivateKey.generate()
+    write_jwks(tmp_path / "one.json", jwk(old, "k", "EdDSA"))
+    write_jwks(tmp_path / "two.json", jwk(new, "k", "EdDSA"))
+    link = tmp_path / "jwks.json"
+    link.symlink_to("one.json")
+    check = verifier(jwks=JwksFile(str(link), refresh_seconds=0))
+    token = jwt.encode(claims(), new, algorithm="EdDSA", headers={"kid": "k"})
+    assert reason_of(check, token) == "TOKEN_INVALID"
+    swapped = tmp_path / "next"
+    swapped.symlink_to("two.json")
+    swapped.rename(link)
+    check.verify(token)
+
+
+def test_a_file_that_breaks_later_leaves_the_keys(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    check = provider(tmp_path, jwk(ED_KEY, "k1", "EdDSA"))
+    path = tmp_path / "jwks.json"
+    for content in ("{", '{"keys": []}', None):
+        if content is None:
+            path.unlink()
+        else:
+            path.write_text(content)
+        check.verify(jwt.encode(claims(), ED_KEY, algorithm="EdDSA", headers={"kid": "k1"}))
+        assert "cannot be used" in caplog.text
+        caplog.clear()
+
+
+def test_the_file_is_looked_at_once_a_while(tmp_path: Path) -> None:
+    write_jwks(tmp_path / "jwks.json", jwk(ED_KEY, "k1", "EdDSA"))
+    file = JwksFile(str(tmp_path / "jwks.json"), refresh_seconds=3600)
+    write_jwks(tmp_path / "jwks.json", jwk(ED_KEY, "k2", "EdDSA"))
+    assert not file.refresh()
+    assert file.find("k1") is not None
+
+
+EC_JWK = {
+    **jwt.algorithms.ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()).public_key(), as_dict=True),
+    "kid": "k",
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ("", "no JWKS document"),
+        ("[]", "no JWKS document"),
+        ("{}", "no JWKS document"),
+        ('{"keys": {}}', "has no keys"),
+        ('{"keys": []}', "has no keys"),
+        ({"keys": [7]}, "no name"),
+        ({"keys": [{"alg": "EdDSA"}]}, "no name"),
+        ({"keys": [{"kid": "k", "alg": "HS256", "kty": "oct", "k": "c2VjcmV0"}]}, "neither EdDSA nor RS256"),
+        ({"keys": [{"kid": "k", "alg": "RS256", "kty": "oct", "k": "c2VjcmV0"}]}, "secret key"),
+        ({"keys": [{"kid": "k", "alg": "none"}]}, "neither EdDSA nor RS256"),
+        ({"keys": [{"kid": "k"}]}, "neither EdDSA nor RS256"),
+        ({"keys": [EC_JWK | {"alg": "ES256"}]}, "neither EdDSA nor RS256"),
+        ({"keys": [EC_JWK | {"alg": "RS256"}]}, "key"),
+        ({"keys": [{"kid": "k", "alg": "EdDSA", "kty": "OKP", "crv": "Ed25519", "x": "!"}]}, "no usable key"),
+        ({"keys": [jwk(ED_KEY, "k", "EdDSA") | {"alg": "RS256"}]}, "key"),
+        ({"keys": [jwk(ED_KEY, "k", "EdDSA")] * 2}, "name of another"),
+    ],
+    ids=str,
+)
+def test_a_file_with_an_unusable_key_is_refused(tmp_path: Path, document: object, complaint: str) -> None:
+    path = tmp_path / "jwks.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    with pytest.raises(JwksError, match=complaint):
+        read_jwks(str(path))
+
+
+def test_a_private_key_in_the_file_is_refused(tmp_path: Path) -> None:
+    private = jwt.algorithms.OKPAlgorithm.to_jwk(ED_KEY, as_dict=True) | {"kid": "k", "alg": "EdDSA"}
+    write_jwks(tmp_path / "jwks.json", private)
+    with pytest.raises(JwksError, match="secret key") as caught:
+        read_jwks(str(tmp_path / "jwks.json"))
+    assert private["d"] not in str(caught.value)
+
+
+def test_a_short_rsa_key_is_refused(tmp_path: Path) -> None:
+    short = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    write_jwks(tmp_path / "jwks.json", jwk(short, "k", "RS256"))
+    with pytest.raises(JwksError, match="2048 bits"):
+        read_jwks(str(tmp_path / "jwks.json"))
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(JwksError, match="No such file"):
+        JwksFile(str(tmp_path / "none.json"))

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import urllib.request
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+
+from rami_kit.instruments import Histogram, counter, gauge, histogram
+from rami_kit.metrics import AiMetrics, GameMetrics, MatchmakingMetrics, Metrics, start_metrics_server
+
+FORBIDDEN_LABELS = {"room", "room_id", "player", "player_id", "ticket", "ticket_id", "request_id", "peer", "token"}
+
+
+def test_counters_gauges_and_histograms_are_exposed() -> None:
+    registry = CollectorRegistry()
+    made = counter(registry, "rami_test_things_total", "Things.", "kind")
+    made.labels("a").inc()
+    made.labels("a").inc(2)
+    level = gauge(registry, "rami_test_level_count", "Level.").labels()
+    level.set(5)
+    level.inc()
+    level.dec(2)
+    took = histogram(registry, "rami_test_seconds", "Time.", "kind", buckets=(0.1, 1.0)).labels("b")
+    for value in (0.05, 0.1, 0.5, 7.0):
+        took.observe(value)
+    page = generate_latest(registry).decode()
+    assert 'rami_test_things_total{kind="a"} 3.0' in page
+    assert "rami_test_level_count 4.0" in page
+    assert 'rami_test_seconds_bucket{kind="b",le="0.1"} 2.0' in page
+    assert 'rami_test_seconds_bucket{kind="b",le="1.0"} 3.0' in page
+    assert 'rami_test_seconds_bucket{kind="b",le="+Inf"} 4.0' in page
+    assert 'rami_test_seconds_count{kind="b"} 4.0' in page
+    assert registry.get_sample_value("rami_test_seconds_sum", {"kind": "b"}) == pytest.approx(7.65)
+
+
+@given(st.lists(st.floats(0, 100), max_size=50))
+def test_every_observation_is_in_exactly_one_bucket(values: list[float]) -> None:
+    bounds = (0.5, 1.0, 10.0)
+    child = Histogram(bounds)
+    for value in values:
+        child.observe(value)
+    assert child.count == len(values)
+    for index, bound in enumerate(bounds):
+        assert sum(child.counts[: index + 1]) == sum(value <= bound for value in values)
+
+
+def test_a_family_has_one_child_for_each_set_of_labels() -> None:
+    family = counter(CollectorRegistry(), "rami_test_things_total", "Things.", "a", "b")
+    assert family.labels("x", "y") is family.labels("x", "y")
+    assert family.labels("x", "y") is not family.labels("y", "x")
+    with pytest.raises(ValueError, match="labels"):
+        family.labels("x")
+
+
+def test_a_metric_without_labels_shows_from_the_start() -> None:
+    registry = CollectorRegistry()
+    counter(registry, "rami_test_things_total", "Things.")
+    assert registry.get_sample_value("rami_test_things_total") == 0
+
+
+def test_the_same_name_twice_is_refused() -> None:
+    registry = CollectorRegistry()
+    counter(registry, "rami_test_things_total", "Things.")
+    with pytest.raises(ValueError, match="Duplicated"):
+        counter(registry, "rami_test_things_total", "Things.")
+
+
+def test_every_metric_follows_the_naming_rule() -> None:
+    metrics = Metrics()
+    for group in (GameMetrics, AiMetrics, MatchmakingMetrics):
+        group(metrics.registry)
+    ours = [family for family in metrics.registry.collect() if family.name.startswith("rami_")]
+    assert len(ours) > 30
+    for family in ours:
+        assert family.documentation.endswith(".")
+        units = ("_total", "_seconds", "_count", "_ratio", "_calls", "_info", "_in_flight")
+        assert family.type == "counter" or family.name.endswith(units), family.name
+
+
+def test_no_metric_has_a_label_that_grows() -> None:
+    metrics = Metrics()
+    groups = [metrics.grpc, metrics.store, metrics.tasks]
+    groups += [group(metrics.registry) for group in (GameMetrics, AiMetrics, MatchmakingMetrics)]
+    labels = {label for group in groups for family in vars(group).values() for label in family._labels}
+    assert labels
+    assert not labels & FORBIDDEN_LABELS
+
+
+def test_the_page_is_served_on_a_free_port_and_ends() -> None:
+    metrics = Metrics()
+    server = start_metrics_server(metrics)
+    url = f"http://127.0.0.1:{server.port}/metrics"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            page = answer.read().decode()
+        assert "rami_store_up_info 0.0" in page
+        assert "process_cpu_seconds_total" in page
+        with pytest.raises(OSError, match="in use"):
+            start_metrics_server(metrics, port=server.port)
+    finally:
+        server.close()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url, timeout=5)
