@@ -68,12 +68,8 @@ class Decider:
     async def decide(self, room: Room, seat: int, bot: str) -> Decision:
         """The action of a bot in the seat to move. Always legal in the room as it is given."""
         match = room.current_match()
-        view = seat_view(match, seat)
         legal = legal_actions(match, seat)
-        request = decision_service_pb2.DecideRequest(
-            view=view_to_proto(view), bot=bot, policy_seed=self._policy_seed(room, seat)
-        )
-        request.MergeFromString(encode_actions(legal, _LEGAL_ACTIONS))
+        request = decision_request(room, seat, bot, self._policy_seed(room, seat))
         cause = "none"
         limit = room.options.turn_limit_ms
         give_up_at = time.monotonic() + limit / 1000 / SHARE_OF_TURN if limit else math.inf
@@ -92,7 +88,7 @@ class Decider:
             self._metrics.bot_decisions.labels(bot, cause).inc()
         self._metrics.fallbacks.labels(cause).inc()
         _log.warning("a bot gave no usable answer: the fallback plays", extra={"bot": bot, "cause": cause})
-        return Decision(fallback_action(view), fallback=True)
+        return Decision(fallback_action(seat_view(match, seat)), fallback=True)
 
     async def _ask(
         self, request: decision_service_pb2.DecideRequest, bot: str, seconds: float
@@ -115,3 +111,13 @@ class Decider:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""
         place = f"{room.room_id}/{seat}/{room.version}".encode()
         return int.from_bytes(hmac.new(self._policy_key, place, hashlib.sha256).digest()[:8])
+
+
+def decision_request(room: Room, seat: int, bot: str, policy_seed: int) -> decision_service_pb2.DecideRequest:
+    """What the AI service is asked for the seat to move: made of what the seat sees, and nothing else."""
+    match = room.current_match()
+    request = decision_service_pb2.DecideRequest(
+        view=view_to_proto(seat_view(match, seat)), bot=bot, policy_seed=policy_seed
+    )
+    request.MergeFromString(encode_actions(legal_actions(match, seat), _LEGAL_ACTIONS))
+    return request

@@ -80,7 +80,7 @@ class Draft:
         )
         deadline = room.deadline_ms()
         if deadline:
-            step.deadline_ms = max(1, deadline - self.now_ms)
+            step.deadline_ms = deadline - self.now_ms
         return step
 
     def _set_clocks(self) -> None:
@@ -97,6 +97,9 @@ class Draft:
             limit = room.options.turn_limit_ms
             if limit and not room.turn_deadline_ms:
                 room.turn_deadline_ms = self.now_ms + limit
+            elif limit:
+                # Whoever acts at the last moment still has that moment: a step tells no deadline in its past.
+                room.turn_deadline_ms = max(room.turn_deadline_ms, self.now_ms + 1)
         elif not room.bot_ms or self._moves_on():
             room.bot_ms = self.now_ms + self._bot_pace_ms()
 
