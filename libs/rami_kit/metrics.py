@@ -270,7 +270,7 @@ class MatchmakingMetrics:
             registry,
             "rami_matchmaking_rating_updates_total",
             "Finished matches by what ratings made of them: rated, duplicate, abandoned, no_winner, bots_only, "
-            "unmatched, too_old, unreadable.",
+            "unmatched, too_old, unreadable; failed ones are tried again.",
             "outcome",
         )
         self.guests = counter(registry, "rami_matchmaking_guests_total", "Guests signed in.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from matchmaking.game_rooms import Created, NotSent, Refused, Unknown
 from rami_kit.backoff import Backoff, jitter
@@ -20,7 +20,7 @@ from rami_kit.errors import StoreUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from matchmaking.game_rooms import GameRooms
+    from matchmaking.game_rooms import Outcome
     from matchmaking.records import Claim
     from matchmaking.ticket_store import TicketStore
     from rami_kit.metrics import MatchmakingMetrics
@@ -38,13 +38,24 @@ _log = logging.getLogger(__name__)
 _ResultT = TypeVar("_ResultT")
 
 
+class RoomMaker(Protocol):
+    """The game service: see GameRooms."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be reached from here."""
+
+    async def create(self, claim: Claim) -> Outcome:
+        """Asks for the room of a claim, once."""
+
+
 class ClaimFinisher:
     """Finishes claims in background tasks, own ones and those left behind by others."""
 
     def __init__(
         self,
         store: TicketStore,
-        rooms: GameRooms,
+        rooms: RoomMaker,
         metrics: MatchmakingMetrics,
         *,
         give_up_seconds: float,
@@ -74,9 +85,11 @@ class ClaimFinisher:
         self._count()
 
     async def resume_forever(self) -> None:
-        """Takes over claims whose owner has gone away, for ever."""
+        """Takes over claims whose owner has gone away, for ever; none that could not be finished from here."""
         while True:
             await asyncio.sleep(RESUME_SECONDS * jitter(0.8, 1.2))
+            if not self._rooms.ready:
+                continue
             try:
                 claims = await self._store.take_over(TAKEN_AT_ONCE)
             except StoreUnavailable:
@@ -124,9 +137,13 @@ class ClaimFinisher:
                 defects += outcome.defect
                 if defects >= MOST_DEFECTS:
                     outcome = Refused(outcome.cause)
-            waited = time.monotonic() - began
-            if isinstance(outcome, NotSent) and not sent and waited >= self._give_up_seconds:
-                outcome = Refused("UNREACHABLE")
+            if isinstance(outcome, NotSent):
+                if sent:
+                    # There may be a room. Whoever reaches the game service finds out.
+                    await self._insist(lambda: self._store.renew(claim, 0))
+                    return
+                if time.monotonic() - began >= self._give_up_seconds:
+                    outcome = Refused("UNREACHABLE")
             if isinstance(outcome, Refused):
                 await self._put_back(claim, outcome.cause)
                 return

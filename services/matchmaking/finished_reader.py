@@ -118,12 +118,19 @@ class FinishedReader:
     async def read_partition(self, partition: int) -> bool:
         """Rates what one stream has now, up to ENTRIES_AT_ONCE; whether there may be more.
 
-        Raises what the store raises; what is not acknowledged then is delivered again.
+        Raises StoreUnavailable; what is not acknowledged then is delivered again.
         """
         stream = keys.finished_key(partition)
         entries = await self._store.run(_DRAW, [stream], [GROUP, CONSUMER, ENTRIES_AT_ONCE, self._redeliver_ms])
         for entry_id, fields in entries:
-            outcome = await self._rate(dict(zip(fields[::2], fields[1::2], strict=True)).get(b"m", b""))
+            try:
+                outcome = await self._rate(dict(zip(fields[::2], fields[1::2], strict=True)).get(b"m", b""))
+            except StoreUnavailable:
+                raise
+            except Exception:  # noqa: BLE001 - logged whole; it must not keep the entries behind it from being rated
+                _log.exception("a finished match could not be rated and will be delivered again")
+                self._metrics.rating_updates.labels("failed").inc()
+                continue
             await self._store.write("XACK", stream, GROUP, entry_id)
             self._metrics.rating_updates.labels(outcome).inc()
         return len(entries) == ENTRIES_AT_ONCE

@@ -28,14 +28,27 @@ _RATE: Final = Script(
     """
 -- Takes one match into the ratings, once.
 -- KEYS: mark of the match, leaderboard, players...
--- ARGV: keep ms of the mark, keep ms of players, most on the leaderboard, then of each player: id, record
-that the --       new one was made from (empty for none), new record, rating -- Reply: 1 rated; 0 it was
-rated before; -1 a record is not the expected one any more, and nothing is done if redis.call('EXISTS',
-KEYS[1]) == 1 then return 0 end for i = 3, #KEYS do if (redis.call('GET', KEYS[i]) or '') ~= ARGV[4 * i - 7]
-then return -1 end end for i = 3, #KEYS do local at = 4 * i - 8 redis.call('SET', KEYS[i], ARGV[at + 2],
-'PX', ARGV[2]) redis.call('ZADD', KEYS[2], ARGV[at + 3], ARGV[at]) end redis.call('ZREMRANGEBYRANK',
-KEYS[2], 0, -1 - ARGV[3]) redis.call('PEXPIRE', KEYS[2], ARGV[2]) redis.call('SET', KEYS[1], '1', 'PX',
-ARGV[1]) return 1 """,
+-- ARGV: keep ms of the mark, keep ms of players, most on the leaderboard, then of each player: id, record that the
+--       new one was made from (empty for none), new record, rating
+-- Reply: 1 rated; 0 it was rated before; -1 a record is not the expected one any more, and nothing is done
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return 0
+end
+for i = 3, #KEYS do
+  if (redis.call('GET', KEYS[i]) or '') ~= ARGV[4 * i - 7] then
+    return -1
+  end
+end
+for i = 3, #KEYS do
+  local at = 4 * i - 8
+  redis.call('SET', KEYS[i], ARGV[at + 2], 'PX', ARGV[2])
+  redis.call('ZADD', KEYS[2], ARGV[at + 3], ARGV[at])
+end
+redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[3])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+return 1
+""",
 )
 
 

@@ -102,7 +102,7 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
                 raise self.errors.pop(0)
             room_id = self._ids.get(request.match_id)
             if room_id is None:
-                room_id = f"p0-{len(self._ids):a>16}".translate(str.maketrans("0189", "uvwx"))
+                room_id = "p0-" + f"{len(self._ids):a>16}".translate(str.maketrans("0189", "uvwx"))
                 self._ids[request.match_id] = room_id
                 self.rooms[room_id] = request
             elif self.rooms[room_id] != request:
