@@ -160,7 +160,9 @@ class Cluster:
         }
         if self._options.ai_workers is not None:
             shared["RAMI_WORKERS"] = str(self._options.ai_workers)
-        ai = await supervisor.start(self._service("ai", shared))
+        # The AI service keeps nothing: it is not told where the store is.
+        storeless = {name: value for name, value in shared.items() if name != "RAMI_REDIS_URL"}
+        ai = await supervisor.start(self._service("ai", storeless))
         shared["RAMI_AI_ADDRESS"] = _target(ai)
         games = [
             await supervisor.start(self._service("game", shared, replica))

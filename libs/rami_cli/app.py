@@ -1,0 +1,223 @@
+"""The command line of `rami`: what can be typed, and which module does it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rami_cli.cluster import Cluster, ClusterOptions
+from rami_cli.demo import DemoOptions, run_demo
+from rami_cli.lines import LineReader
+from rami_cli.play import PlayOptions, run_play
+from rami_cli.record import describe
+from rami_cli.replays import replay_steps, verify_files
+from rami_cli.running import run_command
+from rami_cli.screen import make_console
+from rami_cli.settings_table import draw_settings, markdown_settings, read_settings
+from rami_cli.showing import show_until_over
+from rami_client import Client, load_replay, save_replay, verify
+
+app = typer.Typer(
+    name="rami",
+    help="Rami, a card game for two to four, as a backend: start it, play it, watch it, check it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+DEFAULT_GAME = "127.0.0.1:7001"
+DEFAULT_MATCHMAKING = "127.0.0.1:7003"
+
+
+class Ports(StrEnum):
+    """Where services listen."""
+
+    DEFAULT = "default"
+    AUTO = "auto"
+
+
+class Level(StrEnum):
+    """How strong the bots are."""
+
+    EASY = "easy"
+    NORMAL = "normal"
+    HARD = "hard"
+
+
+Seats = Annotated[int, typer.Option(min=2, max=4, help="Seats at the table.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Lines of text, also on a terminal.")]
+Save = Annotated[Path | None, typer.Option(help="Folder to keep the replay and the receipt in.")]
+Game = Annotated[str, typer.Option(help="gRPC target of the game service, or of an edge.")]
+Matchmaking = Annotated[str, typer.Option(help="gRPC target of the matchmaking service, for signing in as a guest.")]
+Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer token; none signs in as a guest.")]
+
+
+@app.command()
+def up(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line with every address.")] = False,
+    game_replicas: Annotated[int, typer.Option(min=1, max=16, help="Game services to start.")] = 1,
+    ai_workers: Annotated[int | None, typer.Option(min=1, max=64, help="Worker processes of the AI service.")] = None,
+    ports: Annotated[Ports, typer.Option(help="Well-known ports, or free ones.")] = Ports.DEFAULT,
+    logs: Annotated[Path, typer.Option(help="Folder for the logs.")] = Path("build/logs"),
+) -> None:
+    """Start the store and all services, and keep them running until Ctrl-C or SIGTERM."""
+    options = ClusterOptions(
+        auto_ports=ports is Ports.AUTO, game_replicas=game_replicas, ai_workers=ai_workers, log_folder=logs
+    )
+    run_command(_up(options, as_json=as_json), stopped_code=0)
+
+
+async def _up(options: ClusterOptions, *, as_json: bool) -> None:
+    console = make_console(stderr=True)
+    async with Cluster(options, tell=console.print) as cluster:
+        addresses = cluster.addresses.as_json()
+        if as_json:
+            print(json.dumps(addresses), flush=True)
+        else:
+            for name, address in addresses.items():
+                if address is not None:
+                    console.print(f"{name:<14} {_listed(address)}")
+            console.print(f"{'logs':<14} {cluster.log_folder}\nReady. Ctrl-C stops everything.")
+        await cluster.failed()
+
+
+def _listed(address: object) -> str:
+    match address:
+        case dict():
+            return "  ".join(f"{name} {value}" for name, value in address.items())
+        case list():
+            return "  ".join(str(value) for value in address)
+        case _:
+            return str(address)
+
+
+@app.command()
+def demo(
+    *,
+    seats: Seats = 3,
+    seed: Annotated[int | None, typer.Option(help="Seed of your scripted seat's choices.")] = None,
+    plain: Plain = False,
+    pace: Annotated[float, typer.Option(min=0, max=5, help="Least seconds between two actions.")] = 0.1,
+    save: Save = None,
+) -> None:
+    """Play a real match through all services, show it, and verify its replay. Needs nothing and leaves nothing."""
+    run_command(run_demo(DemoOptions(seats, seed, plain, pace, save)))
+
+
+@app.command()
+def play(
+    *,
+    seats: Seats = 3,
+    level: Annotated[Level, typer.Option(help="How strong the bots are.")] = Level.NORMAL,
+    name: Annotated[str, typer.Option(help="Your name at the table.")] = "Guest",
+    target: Annotated[int, typer.Option(min=1, max=1000, help="Points that win the match.")] = 100,
+    game: Annotated[str | None, typer.Option(help="gRPC target of a game service; none starts a cluster.")] = None,
+    matchmaking: Annotated[str | None, typer.Option(help="gRPC target of matchmaking; none: the same.")] = None,
+    plain: Plain = False,
+    save: Save = None,
+) -> None:
+    """Take a seat against bots. Starts a cluster unless --game names one."""
+    run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save)))
+
+
+@app.command()
+def watch(
+    room: Annotated[str, typer.Argument(help="The room's id.")],
+    *,
+    game: Game = DEFAULT_GAME,
+    matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
+    token: Token = None,
+    plain: Plain = False,
+) -> None:
+    """Watch a room until its match is over."""
+
+    async def work() -> None:
+        async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
+            await _sign_in(client)
+            async with client.watch(room) as watching:
+                await show_until_over(watching, make_console(plain=plain), plain=plain)
+
+    run_command(work())
+
+
+@app.command()
+def replay(
+    source: Annotated[str, typer.Argument(metavar="ROOM|FILE", help="A room's id, or a replay file.")],
+    *,
+    game: Game = DEFAULT_GAME,
+    matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
+    token: Token = None,
+    step: Annotated[bool, typer.Option("--step", help="Wait for Enter after each step.")] = False,
+    save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
+) -> None:
+    """Verify a replay and read it, all hands face up."""
+    file = Path(source) if Path(source).exists() else None
+
+    async def work() -> None:
+        console = make_console()
+        if file is not None:
+            record = await asyncio.to_thread(load_replay, file)
+        else:
+            async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
+                await _sign_in(client)
+                record = await client.replay(source)
+        if save is not None:
+            await asyncio.to_thread(save_replay, save, record)
+        verification = verify(record)
+        with LineReader() as typed:
+            for lines in replay_steps(record):
+                for line in lines:
+                    console.print(line)
+                if step and await typed.read() in (None, "q"):
+                    return
+        console.print(describe(verification))
+
+    run_command(work())
+
+
+@app.command(name="verify")
+def verify_command(
+    file: Annotated[Path, typer.Argument(help="A replay file.", exists=True, dir_okay=False)],
+    *,
+    receipt: Annotated[
+        Path | None, typer.Option(help="What a client wrote down while it played.", exists=True, dir_okay=False)
+    ] = None,
+) -> None:
+    """Check a replay from its commitment to its winner, and name the place where it was tampered with."""
+
+    async def work() -> None:
+        verification = await asyncio.to_thread(verify_files, file, receipt)
+        make_console().print(describe(verification))
+
+    run_command(work())
+
+
+@app.command()
+def settings(*, markdown: Annotated[bool, typer.Option("--markdown", help="The table of the README.")] = False) -> None:
+    """Show every setting of every service, and what it is now."""
+
+    async def work() -> None:
+        found = await asyncio.to_thread(read_settings)
+        if markdown:
+            print(markdown_settings(found))
+        else:
+            make_console().print(draw_settings(found))
+
+    run_command(work())
+
+
+async def _sign_in(client: Client) -> None:
+    if client.token is None:
+        await client.sign_in_as_guest("Watcher")
+
+
+def main() -> None:
+    """Runs the command line of this process."""
+    app(args=sys.argv[1:], prog_name="rami")

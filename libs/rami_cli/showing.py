@@ -1,0 +1,63 @@
+"""Showing a room while something happens in it: one live screen on a terminal, else a line for each thing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.live import Live
+
+from rami.game.v1 import room_pb2
+from rami_cli.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine
+
+    from rich.console import Console
+
+    from rami_client import Table, Update, Watch
+
+CATCH_UP_SECONDS: Final = 5.0
+"""How long the end of a match may take to be shown after it was played."""
+
+
+async def show_until_over(room: Table | Watch, console: Console, *, plain: bool) -> None:
+    """Shows a room until its match is over, or the room is gone."""
+    await _show(room.updates(), Screen(room.room, room.view), console, plain=plain)
+
+
+async def show_while(table: Table, playing: Coroutine[Any, Any, object], console: Console, *, plain: bool) -> None:
+    """Shows a table while somebody plays at it, to the end of the match. Raises what the playing raises."""
+    # The listener first: nothing may happen between the screen's room and its first update.
+    showing = _show(table.updates(), Screen(table.room, table.view), console, plain=plain)
+    shower, player = asyncio.create_task(showing), asyncio.create_task(playing)
+    try:
+        await player
+        async with asyncio.timeout(CATCH_UP_SECONDS):
+            await shower
+    finally:
+        for task in (player, shower):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _show(updates: AsyncIterator[Update], screen: Screen, console: Console, *, plain: bool) -> None:
+    if plain or not console.is_terminal:
+        async for update in updates:
+            for line in screen.take(update):
+                console.print(line)
+            if _is_over(update):
+                return
+        return
+    with Live(screen.draw(), console=console, auto_refresh=False) as live:
+        async for update in updates:
+            screen.take(update)
+            live.update(screen.draw(), refresh=True)
+            if _is_over(update):
+                return
+
+
+def _is_over(update: Update) -> bool:
+    return update.room.status in (room_pb2.ROOM_STATUS_OVER, room_pb2.ROOM_STATUS_CLOSED)
