@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import uuid
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from unittest.mock import patch
 
 import grpc
 import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
+import game_state.service
 from game_state.config import GameSettings
+from game_state.rule_sheets import RuleSheets
 from game_state.service import build
-from rami.game.v1 import action_pb2, event_pb2, room_pb2, rules_pb2
+from rami.game.v1 import action_pb2, room_pb2, rules_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1.game_service_pb2_grpc import GameServiceStub
 from rami.game.v1.match_room_service_pb2_grpc import MatchRoomServiceStub
@@ -159,12 +163,6 @@ class Player:
             if not token:
                 return whole
 
-    def watch(
-        self, room_id: str, cursor: bytes = b"", *, legal: bool = False
-    ) -> grpc.aio.UnaryStreamCall[pb.WatchRoomRequest, pb.WatchRoomResponse]:
-        request = pb.WatchRoomRequest(room_id=room_id, cursor=cursor, legal_actions=legal)
-        return self.stub.WatchRoom(request, metadata=self.metadata)
-
     async def call(self, method: grpc.aio.UnaryUnaryMultiCallable[RequestT, ResponseT], request: RequestT) -> ResponseT:
         return await method(request, timeout=CALL_SECONDS, metadata=self.metadata)
 
@@ -190,6 +188,10 @@ async def end_of(stream: grpc.aio.Call) -> Refusal:
         return await refusal(read_on())
 
 
+class _SharedSheets:
+    load = staticmethod(lru_cache(RuleSheets.load))
+
+
 class Cluster:
     """Replicas on one store with one decision service."""
 
@@ -205,7 +207,9 @@ class Cluster:
         settings = make_settings(
             GameSettings, self.store_url, **({"ai_address": self._ai_address} | self._values | values)
         )
-        app = await self._stack.enter_async_context(running_app(settings, build, "game"))
+        # Loading the sheets takes longer than everything else, and they are the same in every replica.
+        with patch.object(game_state.service, "RuleSheets", _SharedSheets):
+            app = await self._stack.enter_async_context(running_app(settings, build, "game"))
         self.apps.append(app)
         self._channels.append(await self._stack.enter_async_context(channel_to(app)))
         return app
@@ -232,7 +236,3 @@ async def game_cluster(
         for _ in range(replicas):
             await cluster.add_replica()
         yield cluster
-
-
-def events_of(messages: list[pb.WatchRoomResponse]) -> list[event_pb2.Event]:
-    return [event for message in messages for event in message.events]
