@@ -80,9 +80,9 @@ class QueueIndex:
         while True:
             answer = await self._store.follow(self._last_id)
             if answer.ever < 0:
-                # The stream expires when nothing happens for long; the next one counts from 0.
-                self._last_id, self._ever = b"0-0", 0
-                return True
+                # No stream: nothing has happened for long, or it is lost. The next one counts from 0.
+                known, self._last_id, self._ever = self._ever > 0, b"0-0", 0
+                return not known
             for change in answer.changes:
                 self._apply(change)
             self._last_id = answer.last_id

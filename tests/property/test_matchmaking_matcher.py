@@ -6,6 +6,7 @@ from itertools import combinations, product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from matchmaking.matcher import Matcher, make_tables
 from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket
 from rami_engine.rules import RuleOptions
@@ -49,8 +50,7 @@ def content(ticket: Ticket, seats: int, now_ms: int) -> bool:
 def may_sit_together(group: tuple[Ticket, ...], seats: int, rules: RuleOptions, now_ms: int) -> bool:
     """The promise in its plainest form, for people at one table."""
     return all(
-        seats in ticket.player_counts and rules in ticket.rules and ticket.not_before_ms <= now_ms
-        for ticket in group
+        seats in ticket.player_counts and rules in ticket.rules and ticket.not_before_ms <= now_ms for ticket in group
     ) and all(accept_each_other(one, other, now_ms) for one, other in combinations(group, 2))
 
 
@@ -61,9 +61,7 @@ def a_table_is_left(waiting: list[Ticket], now_ms: int) -> bool:
             if happy and may_sit_together(group, seats, rules, now_ms):
                 return True
     return any(
-        ticket.bots_allowed
-        and now_ms - ticket.create_ms >= POLICY.bot_fill_ms
-        and ticket.not_before_ms <= now_ms
+        ticket.bots_allowed and now_ms - ticket.create_ms >= POLICY.bot_fill_ms and ticket.not_before_ms <= now_ms
         for ticket in waiting
     )
 

@@ -1,0 +1,203 @@
+"""The matcher by example: windows, tables, bots, and who comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matchmaking.matcher import Matcher, make_tables
+from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket
+from rami_engine.rules import RuleOptions
+
+POLICY = MatchPolicy()
+BOTS = (BotProfile("easy", 850.0), BotProfile("hard", 1150.0), BotProfile("normal", 1000.0))
+NOW = 10_000_000
+ACE_HIGH = RuleOptions(ace_high=True)
+
+
+def ticket(name: str, skill: float = 1000.0, *, waited: float = 0.0, **values: Any) -> Ticket:
+    """A ticket that has waited so many seconds at NOW."""
+    fields: dict[str, Any] = {"player_counts": (2,), "rules": (RuleOptions(),), "bots_allowed": False, "bot": ""}
+    fields |= values
+    return Ticket(name, f"player-{name}", name, skill=skill, create_ms=NOW - round(waited * 1000), **fields)
+
+
+def names(tables: list[Table]) -> list[list[str]]:
+    return [[one.ticket_id for one in table.tickets] for table in tables]
+
+
+def tables_at(seconds: float, *tickets: Ticket) -> list[list[str]]:
+    return names(make_tables(tickets, NOW + round(seconds * 1000), POLICY, BOTS))
+
+
+def test_m7_windows_widen_and_both_must_accept() -> None:
+    near = (ticket("a", 1000), ticket("b", 1120))
+    assert tables_at(9.999, *near) == []
+    assert tables_at(10, *near) == [["a", "b"]]
+    far = (ticket("a", 1000), ticket("b", 1450))
+    assert tables_at(69.999, *far) == []
+    assert tables_at(70, *far) == [["a", "b"]]
+    # The one who has just come accepts 100 points, however wide the other's window is.
+    assert tables_at(0, ticket("a", 1000, waited=600), ticket("b", 1101)) == []
+    assert tables_at(0, ticket("a", 1000, waited=600), ticket("b", 1100)) == [["a", "b"]]
+
+
+def test_m7_windows_have_an_end() -> None:
+    assert tables_at(3600, ticket("a", 1000), ticket("b", 1500)) == [["a", "b"]]
+    assert tables_at(3600, ticket("a", 1000), ticket("b", 1501)) == []
+
+
+@pytest.mark.parametrize(
+    ("waited_ms", "width"),
+    [(0, 100), (9_999, 100), (10_000, 150), (79_999, 450), (80_000, 500), (10**9, 500), (-5, 100)],
+)
+def test_the_width_after_a_wait(waited_ms: int, width: float) -> None:
+    assert POLICY.width(waited_ms) == width
+
+
+def test_everybody_at_a_table_accepts_everybody() -> None:
+    """The neighbours accept each other, the ends do not."""
+    three: dict[str, Any] = {"player_counts": (3,)}
+    assert tables_at(0, ticket("a", 900, **three), ticket("b", 1000, **three), ticket("c", 1100, **three)) == []
+    assert tables_at(0, ticket("a", 950, **three), ticket("b", 1000, **three), ticket("c", 1050, **three)) == [
+        ["a", "b", "c"]
+    ]
+
+
+def test_a_narrow_one_in_the_middle_is_left_out() -> None:
+    three: dict[str, Any] = {"player_counts": (3,)}
+    crowd = (
+        ticket("a", 800, waited=60, **three),
+        ticket("b", 1000, **three),
+        ticket("c", 1200, waited=60, **three),
+        ticket("d", 1100, waited=60, **three),
+    )
+    assert tables_at(0, *crowd) == [["a", "c", "d"]]
+
+
+def test_the_oldest_comes_first() -> None:
+    crowd = (ticket("new", waited=1), ticket("old", waited=5), ticket("middle", waited=3))
+    assert tables_at(0, *crowd) == [["old", "middle"]]
+    # Also when only the newest has changed since the last look, and can have either of the two.
+    matcher = Matcher(POLICY)
+    matcher.add(ticket("old", 940, waited=9))
+    matcher.add(ticket("young", 1060, waited=2))
+    assert matcher.run(NOW) == []
+    matcher.add(ticket("new", 1010))
+    assert names(matcher.run(NOW)) == [["old", "new"]]
+
+
+def test_tables_are_as_full_as_accepted() -> None:
+    wishes: dict[str, Any] = {"player_counts": (2, 3, 4)}
+    crowd = [ticket(f"t{number}", waited=5, **wishes) for number in range(7)]
+    assert [len(one) for one in tables_at(0, *crowd)] == [4, 3]
+
+
+def test_a_smaller_table_waits_for_a_larger_one_a_little() -> None:
+    wishes: dict[str, Any] = {"player_counts": (2, 4)}
+    crowd = (ticket("a", **wishes), ticket("b", **wishes))
+    assert tables_at(2.999, *crowd) == []
+    assert tables_at(3, *crowd) == [["a", "b"]]
+    # Somebody who accepts nothing larger need not wait for it.
+    assert tables_at(0, ticket("a", **wishes), ticket("b")) == [["a", "b"]]
+
+
+def test_rules_must_be_shared_and_the_first_wish_goes_first() -> None:
+    assert tables_at(0, ticket("a", rules=(ACE_HIGH,)), ticket("b")) == []
+    both = (RuleOptions(), ACE_HIGH)
+    (table,) = make_tables([ticket("a", rules=both, waited=1), ticket("b", rules=both[::-1])], NOW, POLICY)
+    assert table.rules == RuleOptions()
+
+
+def test_bots_come_after_the_wait_and_only_where_they_may() -> None:
+    alone = ticket("a", player_counts=(4,), bots_allowed=True)
+    assert make_tables([alone], NOW + 7_999, POLICY, BOTS) == []
+    (table,) = make_tables([alone], NOW + 8_000, POLICY, BOTS)
+    assert (table.seats, table.bots) == (4, ("normal", "normal", "normal"))
+    assert make_tables([ticket("a", player_counts=(4,))], NOW + 999_000, POLICY, BOTS) == []
+    assert make_tables([alone], NOW + 8_000, POLICY, ()) == []
+
+
+def test_people_come_before_bots() -> None:
+    allowed: dict[str, Any] = {"player_counts": (2, 4), "bots_allowed": True}
+    old = ticket("old", waited=8, **allowed)
+    # Three people are better company than one, although one would fill the smaller table.
+    (table,) = make_tables([old, ticket("b", player_counts=(4,), bots_allowed=True)], NOW, POLICY, BOTS)
+    assert (len(table.tickets), table.seats, len(table.bots)) == (2, 4, 2)
+    # Who wants no bots is not made to take them.
+    (table,) = make_tables([old, ticket("b", player_counts=(4,))], NOW, POLICY, BOTS)
+    assert (len(table.tickets), len(table.bots)) == (1, 3)
+    # A full table of people goes first.
+    (table,) = make_tables([old, ticket("b")], NOW, POLICY, BOTS)
+    assert (len(table.tickets), table.bots) == (2, ())
+
+
+def test_the_bot_asked_for_or_the_nearest() -> None:
+    def filled(*tickets: Ticket) -> list[tuple[str, ...]]:
+        return [table.bots for table in make_tables(tickets, NOW, POLICY, BOTS)]
+
+    allowed: dict[str, Any] = {"player_counts": (3,), "bots_allowed": True, "waited": 8}
+    assert filled(ticket("a", 1900, **allowed)) == [("hard", "hard")]
+    assert filled(ticket("a", 10, **allowed)) == [("easy", "easy")]
+    assert filled(ticket("a", 1900, bot="easy", **allowed)) == [("easy", "easy")]
+    assert filled(ticket("a", **allowed), ticket("b", bot="hard", **allowed)) == [("hard",)]
+    # Two who ask for different bots do not share them.
+    assert filled(ticket("a", bot="easy", **allowed), ticket("b", bot="hard", **allowed)) == [
+        ("easy", "easy"),
+        ("hard", "hard"),
+    ]
+
+
+def test_a_ticket_rests_until_its_time() -> None:
+    matcher = Matcher(POLICY)
+    matcher.add(ticket("a", not_before_ms=NOW + 1000))
+    matcher.add(ticket("b"))
+    assert matcher.run(NOW) == []
+    assert matcher.next_moment() == NOW + 1000
+    assert len(matcher) == 2
+    assert names(matcher.run(NOW + 1000)) == [["a", "b"]]
+    assert (len(matcher), matcher.next_moment(), list(matcher.pools())) == (0, None, [])
+
+
+def test_what_leaves_is_forgotten() -> None:
+    matcher = Matcher(POLICY)
+    matcher.add(ticket("a"))
+    assert "a" in matcher
+    assert matcher.remove("a") == ticket("a")
+    assert matcher.remove("a") is None
+    matcher.add(ticket("b"))
+    assert matcher.run(NOW) == []
+    assert [one.ticket_id for one in matcher] == ["b"]
+
+
+def test_a_ticket_that_comes_again_replaces_itself() -> None:
+    matcher = Matcher(POLICY)
+    matcher.add(ticket("a", player_counts=(2, 3)))
+    matcher.add(ticket("a", player_counts=(3,)))
+    matcher.add(ticket("b"))
+    assert matcher.run(NOW + 60_000) == []
+    assert sorted(key[0] for key, _ in matcher.pools()) == [2, 3]
+
+
+def test_a_pass_looks_at_what_changed_and_not_at_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand who cannot sit down cost nothing while nothing changes."""
+    tried: list[str] = []
+    search = Matcher._table_for
+
+    def counting(self: Matcher, one: Ticket, now_ms: int, bots: Any) -> Table | None:
+        tried.append(one.ticket_id)
+        return search(self, one, now_ms, bots)
+
+    monkeypatch.setattr(Matcher, "_table_for", counting)
+    matcher = Matcher(POLICY)
+    for number in range(10_000):
+        matcher.add(ticket(f"t{number:05}", number * 1001.0))
+    assert matcher.run(NOW) == []
+    assert len(tried) == 10_000
+    tried.clear()
+    matcher.add(ticket("new", 500_000.0, waited=9))
+    assert matcher.run(NOW + 250) == []
+    assert tried == ["new"]
+    assert matcher.run(NOW + 1_000) == []
+    assert tried == ["new", "new"]  # its window has widened

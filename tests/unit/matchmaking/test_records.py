@@ -1,0 +1,180 @@
+"""Stored records survive the way there and back, and nonsense is told from records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matchmaking import records
+from matchmaking.game_rooms import room_request
+from matchmaking.tickets import Table, Ticket
+from rami.game.v1 import room_pb2
+from rami.store.v1 import ticket_pb2
+from rami_engine.rules import RuleOptions
+
+RULES = st.builds(RuleOptions, st.integers(1, 1000), st.booleans(), st.booleans())
+TICKETS = st.builds(
+    Ticket,
+    ticket_id=st.just("a" * 26),
+    player_id=st.text(min_size=1, max_size=30),
+    name=st.text(max_size=32),
+    player_counts=st.sets(st.integers(2, 4), min_size=1).map(lambda counts: tuple(sorted(counts))),
+    rules=st.lists(RULES, min_size=1, max_size=8, unique=True).map(tuple),
+    bots_allowed=st.booleans(),
+    bot=st.sampled_from(["", "easy", "hard"]),
+    skill=st.floats(-1e6, 1e6),
+    create_ms=st.integers(0, 2**50),
+    not_before_ms=st.integers(0, 2**50),
+)
+
+
+@given(TICKETS)
+def test_tickets_come_back_as_they_went(ticket: Ticket) -> None:
+    encoded = records.encode_ticket(ticket)
+    assert records.decode_ticket(ticket.ticket_id, encoded, ticket.create_ms, ticket.not_before_ms) == ticket
+
+
+@given(st.lists(TICKETS, min_size=1, max_size=4, unique_by=lambda ticket: ticket.player_id), RULES, st.uuids(version=4))
+def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, match_id: UUID) -> None:
+    seats = max(2, len(crowd))
+    claim = records.claim_of(Table(seats, rules, tuple(crowd), ("easy",) * (seats - len(crowd))), match_id)
+    assert records.decode_claim(records.encode_claim(claim)) == claim
+    assert sorted(seat.player_id for seat in claim.seats if not seat.bot) == sorted(one.player_id for one in crowd)
+    assert [number for number, _ in claim.people] == sorted(number for number, _ in claim.people)
+
+
+def test_who_sits_first_is_left_to_the_match_id() -> None:
+    crowd = [plain(ticket_id=name * 26) for name in "abcd"]
+    table = Table(4, RuleOptions(), tuple(crowd), ())
+    firsts = {records.claim_of(table, uuid4()).seats[0].ticket_id for _ in range(100)}
+    assert len(firsts) == 4
+    match_id = uuid4()
+    assert records.claim_of(table, match_id) == records.claim_of(table, match_id)
+
+
+def test_the_room_of_a_claim_is_always_asked_for_in_the_same_words() -> None:
+    claim = records.claim_of(Table(3, RuleOptions(50, ace_high=True), (plain(),), ("hard", "hard")), uuid4())
+    request = room_request(claim)
+    assert request == room_request(records.decode_claim(records.encode_claim(claim)))
+    assert request.match_id == str(claim.match_id)
+    assert request.options.seats == 3
+    assert request.options.visibility == room_pb2.VISIBILITY_PRIVATE
+    assert request.options.auto_start
+    assert (request.options.rules.target_score, request.options.rules.ace_high) == (50, True)
+    assert sorted(seat.WhichOneof("holder") or "" for seat in request.seats) == ["bot", "bot", "player"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": 2},
+        {"player_id": ""},
+        {"player_counts": []},
+        {"player_counts": [1]},
+        {"player_counts": [3, 2]},
+        {"player_counts": [2, 2]},
+        {"rules": []},
+        {"rules": [ticket_pb2.StoredRules(target_score=0)]},
+        {"skill": float("nan")},
+    ],
+)
+def test_tickets_without_sense_are_unreadable(changes: dict[str, Any]) -> None:
+    whole: dict[str, Any] = {
+        "schema": 1,
+        "player_id": "ann",
+        "player_counts": [2],
+        "rules": [ticket_pb2.StoredRules(target_score=100)],
+    }
+    records.decode_ticket("t", ticket_pb2.StoredTicket(**whole).SerializeToString(), 1, 0)
+    encoded = ticket_pb2.StoredTicket(**(whole | changes)).SerializeToString()
+    with pytest.raises(records.UnreadableRecord):
+        records.decode_ticket("t", encoded, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": 7},
+        {"match_id": b"short"},
+        {"rules": ticket_pb2.StoredRules(target_score=1001)},
+        {"seats": []},
+        {"seats": [ticket_pb2.ClaimedSeat(bot="easy")] * 2},
+        {"seats": [ticket_pb2.ClaimedSeat(ticket_id="t", bot="easy")] * 2},
+        {"seats": [ticket_pb2.ClaimedSeat(ticket_id="t"), ticket_pb2.ClaimedSeat()]},
+        {"seats": [ticket_pb2.ClaimedSeat(ticket_id="t")] * 5},
+    ],
+)
+def test_claims_without_sense_are_unreadable(changes: dict[str, Any]) -> None:
+    whole: dict[str, Any] = {
+        "schema": 1,
+        "match_id": bytes(16),
+        "rules": ticket_pb2.StoredRules(target_score=100),
+        "seats": [ticket_pb2.ClaimedSeat(ticket_id="t"), ticket_pb2.ClaimedSeat(bot="easy")],
+    }
+    records.decode_claim(ticket_pb2.StoredClaim(**whole).SerializeToString())
+    with pytest.raises(records.UnreadableRecord):
+        records.decode_claim(ticket_pb2.StoredClaim(**(whole | changes)).SerializeToString())
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_record_or_unreadable(raw: bytes) -> None:
+    for decode in (lambda: records.decode_ticket("t", raw, 1, 0), lambda: records.decode_claim(raw)):
+        try:
+            decode()
+        except records.UnreadableRecord as error:
+            assert repr(raw) not in str(error)  # noqa: PT017 - most inputs are unreadable, a few are not
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (None, b"", b"1", None, None, None),
+        (b"what", b"", b"1", None, None, None),
+        (b"9", b"", b"1", None, None, None),
+        (b"1", b"", None, None, None, None),
+        (b"1", b"", b"soon", None, None, None),
+        (b"1", b"", b"1", b"later", None, None),
+        (b"3", b"", b"1", None, b"p0-room", b"first"),
+    ],
+)
+def test_hashes_that_are_no_ticket_are_unreadable(fields: tuple[bytes | None, ...]) -> None:
+    with pytest.raises(records.UnreadableRecord):
+        records.ticket_state("t", fields)
+
+
+def test_a_ticket_whose_record_alone_is_unreadable_still_has_a_state() -> None:
+    state = records.ticket_state("t", (b"3", b"\xff", b"5", None, b"p0-room", b"2"))
+    assert (state.state, state.ticket, state.create_ms) == (records.MATCHED, None, 5)
+    assert (state.room_id, state.seat) == ("p0-room", 2)
+
+
+def test_wishes_are_equal_only_for_equal_wishes() -> None:
+    wishes = records.wishes_of(plain())
+    assert wishes == records.wishes_of(plain(ticket_id="b" * 26, skill=1.0, create_ms=9))
+    for other in (
+        {"player_counts": (2, 3)},
+        {"rules": (RuleOptions(50),)},
+        {"bots_allowed": True},
+        {"bot": "easy"},
+    ):
+        assert records.wishes_of(plain(**other)) != wishes
+
+
+def test_ticket_ids_follow_from_player_and_request() -> None:
+    request_id = uuid4()
+    made = records.ticket_id_for("ann", request_id)
+    assert made == records.ticket_id_for("ann", request_id)
+    assert records.is_ticket_id(made)
+    assert made not in {records.ticket_id_for("bob", request_id), records.ticket_id_for("ann", uuid4())}
+    for wrong in ("", made.upper(), made + "a", made[:-1] + "\n", made[:-1] + "é"):
+        assert not records.is_ticket_id(wrong)
+
+
+def plain(**changes: Any) -> Ticket:
+    ticket = Ticket("a" * 26, "ann", "Ann", (2,), (RuleOptions(),), bots_allowed=False, bot="", skill=0.0, create_ms=1)
+    return replace(ticket, **changes)

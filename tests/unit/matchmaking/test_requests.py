@@ -1,0 +1,82 @@
+"""Texts that come from outside: request ids, names, page tokens; and news that finds its watchers."""
+
+from __future__ import annotations
+
+from uuid import uuid1, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matchmaking.criteria import parse_request_id, ticket_message
+from matchmaking.player_servicer import checked_name, format_page_token, parse_page_token
+from matchmaking.records import CANCELLED, TicketState
+from matchmaking.watchers import TicketWatchers
+from rami_kit.errors import InvalidRequest
+from rami_kit.instruments import Gauge
+
+
+def test_request_ids_are_canonical_uuid4s() -> None:
+    request_id = uuid4()
+    assert parse_request_id(str(request_id)) == request_id
+    for wrong in (
+        "",
+        "x",
+        str(uuid1()),
+        request_id.hex,
+        f"{{{request_id}}}",
+        f"{request_id}\n",
+        f"urn:uuid:{request_id}",
+    ):
+        with pytest.raises(InvalidRequest):
+            parse_request_id(wrong)
+
+
+@given(st.text(max_size=40))
+def test_a_checked_name_can_be_shown(text: str) -> None:
+    try:
+        name = checked_name(text)
+    except InvalidRequest:
+        return
+    assert 1 <= len(name) <= 32
+    assert name == name.strip()
+    assert name.isprintable() or any(character.isspace() for character in name)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_page_tokens_come_back(first: int) -> None:
+    assert parse_page_token(format_page_token(first)) == first
+
+
+@given(st.text(max_size=12))
+def test_other_tokens_are_refused_or_stand_for_a_place(text: str) -> None:
+    try:
+        first = parse_page_token(text)
+    except InvalidRequest:
+        return
+    assert format_page_token(first).rstrip("=") == text.rstrip("=")[: len(format_page_token(first).rstrip("="))]
+
+
+def test_a_ticket_whose_record_is_unreadable_can_still_be_shown() -> None:
+    message = ticket_message(TicketState("t" * 26, CANCELLED, None, 1_500, "", 0))
+    assert (message.ticket_id, message.state) == ("t" * 26, CANCELLED)
+    assert message.create_time.ToMilliseconds() == 1_500
+    assert not message.HasField("criteria")
+    assert not message.HasField("assignment")
+
+
+def test_news_wakes_the_watchers_of_its_ticket_alone() -> None:
+    gauge, woken = Gauge(), []
+    watchers = TicketWatchers(gauge, on_change=lambda: woken.append(1))
+    with watchers.watching("a") as first, watchers.watching("a") as second, watchers.watching("b") as other:
+        assert (watchers.count("a"), watchers.count("b"), gauge.value) == (2, 1, 3)
+        watchers.on_message(b"a")
+        assert (first.is_set(), second.is_set(), other.is_set()) == (True, True, False)
+        first.clear()
+        watchers.on_message(b"\xff")  # nobody's
+        assert not first.is_set()
+        watchers.on_message(None)
+        assert first.is_set()
+        assert other.is_set()
+        assert len(woken) == 3
+    assert (watchers.count("a"), gauge.value) == (0, 0)
