@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 
-from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import event_pb2, room_pb2
+from rami.game.v1 import game_service_pb2 as game
 from rami.matchmaking.v1 import matchmaking_service_pb2 as matchmaking
 from rami_client import (
     Client,

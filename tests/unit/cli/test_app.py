@@ -1,0 +1,266 @@
+"""The command line: what can be typed, what is refused, and how commands end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rami_cli import app as app_module
+from rami_cli import cluster as cluster_module
+from rami_cli.app import app
+from rami_cli.cluster import Addresses, Cluster, ClusterError, ClusterOptions
+from rami_cli.demo import DemoOptions
+from rami_cli.lines import LineReader
+from rami_cli.play import PlayOptions
+from rami_cli.replays import replay_steps, verify_files
+from rami_cli.running import run_command, with_cluster
+from rami_cli.settings_table import Setting, markdown_settings, read_settings
+from rami_client import BadFileError, Receipt, save_replay
+from rami_client.state import RoomMirror
+from support.matches import played_match
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUN = CliRunner()
+
+
+@pytest.mark.parametrize("command", ["up", "demo", "play", "watch", "replay", "verify", "settings"])
+def test_every_command_explains_itself(command: str) -> None:
+    result = RUN.invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo", "--seats", "5"],
+        ["demo", "--pace", "-1"],
+        ["play", "--level", "expert"],
+        ["play", "--target", "0"],
+        ["up", "--ports", "some"],
+        ["up", "--game-replicas", "0"],
+        ["verify"],
+        ["verify", "/nowhere/at/all"],
+        ["watch"],
+        ["deal"],
+    ],
+)
+def test_a_wrong_command_line_ends_with_2(arguments: list[str]) -> None:
+    assert RUN.invoke(app, arguments).exit_code == 2
+
+
+def test_demo_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+
+    async def run_demo(options: object) -> None:
+        seen.append(options)
+
+    monkeypatch.setattr(app_module, "run_demo", run_demo)
+    result = RUN.invoke(app, ["demo", "--seats", "4", "--seed", "7", "--plain", "--pace", "0.5"])
+    assert result.exit_code == 0
+    assert seen == [DemoOptions(4, 7, True, 0.5, None)]
+
+
+def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+
+    async def run_play(options: object) -> None:
+        seen.append(options)
+
+    monkeypatch.setattr(app_module, "run_play", run_play)
+    result = RUN.invoke(app, ["play", "--level", "hard", "--game", "host:1", "--name", "Ada"])
+    assert result.exit_code == 0
+    assert seen == [PlayOptions(3, "hard", "Ada", "host:1", None, 100, False, None)]
+
+
+def test_addresses_as_json_name_everything() -> None:
+    addresses = Addresses("a:1", ("a:1", "a:2"), "b:1", "c:1", "redis://d:1/0", {"game": "a:9"})
+    assert json.loads(json.dumps(addresses.as_json())) == {
+        "game": "a:1",
+        "game_replicas": ["a:1", "a:2"],
+        "ai": "b:1",
+        "matchmaking": "c:1",
+        "edge": None,
+        "redis": "redis://d:1/0",
+        "metrics": {"game": "a:9"},
+    }
+
+
+def test_a_taken_port_is_named_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(cluster_module, "DEFAULT_PORTS", {"ai": (port, 0)})
+        result = RUN.invoke(app, ["up", "--logs", str(tmp_path / "logs")])
+    assert result.exit_code == 1
+    assert f"port {port} (ai) is taken" in result.output
+    assert "--ports auto" in result.output
+    assert not (tmp_path / "logs").exists()
+
+
+def test_the_password_of_a_store_is_not_shown() -> None:
+    shown = cluster_module._without_password("rediss://user:secret@store.example:6380/2")
+    assert shown == "rediss://store.example:6380/2"
+    assert cluster_module._without_password("unix:///run/store.sock") == "unix:///run/store.sock"
+
+
+def test_several_game_services_are_one_target() -> None:
+    assert cluster_module._balanced(["127.0.0.1:1"]) == "127.0.0.1:1"
+    assert cluster_module._balanced(["127.0.0.1:1", "127.0.0.1:2"]) == "ipv4:127.0.0.1:1,127.0.0.1:2"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A replay file and the receipt of seat 0."""
+    room, replay, _ = played_match(["ann", ""])
+    replay_path, receipt_path = tmp_path / "match.json", tmp_path / "match.jsonl"
+    save_replay(replay_path, replay)
+    snapshot = RoomMirror(player_id="ann").take_snapshot(room.snapshot(0, rewound=False))
+    Receipt.open(receipt_path).saw(snapshot, 0)
+    return replay_path, receipt_path
+
+
+def test_verify_says_what_it_has_proved(files: tuple[Path, Path]) -> None:
+    result = RUN.invoke(app, ["verify", str(files[0]), "--receipt", str(files[1])])
+    assert result.exit_code == 0
+    assert "Replay verified" in result.output
+    assert "1 steps of the receipt" in result.output
+
+
+def test_verify_names_the_tampered_place(files: tuple[Path, Path]) -> None:
+    text = files[0].read_text()
+    record = json.loads(text)
+    record["rounds"][0]["result"]["points"] += 1
+    files[0].write_text(json.dumps(record))
+    result = RUN.invoke(app, ["verify", str(files[0])])
+    assert result.exit_code == 1
+    assert "round 1: its points is" in result.output
+
+
+def test_verify_refuses_what_is_no_replay(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("no replay")
+    result = RUN.invoke(app, ["verify", str(path)])
+    assert result.exit_code == 1
+    assert "is no replay" in result.output
+    with pytest.raises(BadFileError):
+        verify_files(path, None)
+
+
+def test_replay_prints_every_step_and_the_proof(files: tuple[Path, Path]) -> None:
+    result = RUN.invoke(app, ["replay", str(files[0])])
+    assert result.exit_code == 0
+    assert result.output.startswith("Round 1: 7 cards each")
+    assert " the match\n" in result.output
+    assert "Replay verified" in result.output
+
+
+def test_replay_steps_on_enter_and_stops_on_q(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    read, write = os.pipe()
+    os.write(write, b"\n\nq\n")
+    os.close(write)
+    monkeypatch.setattr(app_module, "LineReader", lambda: LineReader(read))
+    result = RUN.invoke(app, ["replay", "--step", str(files[0])])
+    os.close(read)
+    assert result.exit_code == 0
+    assert "Replay verified" not in result.output
+    assert len([line for line in result.output.splitlines() if not line.startswith("    ")]) == 3
+
+
+def test_replay_shows_all_hands_and_every_action() -> None:
+    _, replay, _ = played_match(["ann", ""])
+    steps = list(replay_steps(replay))
+    assert len(steps) == sum(len(played.actions) + 1 for played in replay.rounds)
+    assert [line.plain.split()[0] for line in steps[0]] == ["Round", "Ann", "Easy"]
+
+
+def test_settings_come_from_the_services_themselves() -> None:
+    settings = read_settings()
+    by_name = {setting.name: setting for setting in settings}
+    assert by_name["RAMI_MODE"].services == ("game", "ai", "matchmaking")
+    assert by_name["RAMI_BOT_PACE_SECONDS"].services == ("game",)
+    assert by_name["RAMI_BOT_FILL_WAIT_SECONDS"].services == ("matchmaking",)
+    assert by_name["RAMI_JWT_SECRET"].value == "(set)"
+    assert all(setting.description for setting in settings)
+    lines = markdown_settings(settings).splitlines()
+    assert len(lines) == len(settings) + 2
+    assert all(line.replace(r"\|", "").count("|") == 6 for line in lines)
+
+
+def test_markdown_escapes_what_would_end_a_cell() -> None:
+    setting = Setting("RAMI_X", "a|b", "c", "", "d|e", ("game",))
+    assert markdown_settings([setting]).splitlines()[2] == r"| `RAMI_X` | game | a\|b | `c` | d\|e |"
+
+
+@pytest.mark.parametrize(
+    ("number", "stopped_code", "code"),
+    [(signal.SIGTERM, None, 143), (signal.SIGINT, None, 130), (signal.SIGTERM, 0, 0)],
+)
+def test_a_signal_lets_a_command_clean_up(number: int, stopped_code: int | None, code: int) -> None:
+    cleaned: list[bool] = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            await asyncio.Event().wait()
+        finally:
+            cleaned.append(True)
+
+    if code:
+        with pytest.raises(typer.Exit) as left:
+            run_command(work(), stopped_code=stopped_code)
+        assert left.value.exit_code == code
+    else:
+        run_command(work(), stopped_code=stopped_code)
+    assert cleaned == [True]
+
+
+def test_an_expected_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> None:
+        raise ClusterError("no [room] here")
+
+    with pytest.raises(typer.Exit) as left:
+        run_command(work())
+    assert left.value.exit_code == 1
+    assert capsys.readouterr().err == "error: no [room] here\n"
+
+
+def test_a_defect_keeps_its_traceback() -> None:
+    async def work() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_command(work())
+
+
+class FailingCluster(Cluster):
+    """A cluster that cannot be kept running."""
+
+    async def failed(self) -> None:
+        raise ClusterError("it broke")
+
+
+async def test_work_ends_when_its_cluster_does() -> None:
+    cluster = FailingCluster(ClusterOptions())
+    with pytest.raises(ClusterError, match="it broke"):
+        await with_cluster(cluster, asyncio.Event().wait())
+
+
+async def test_work_gives_its_result() -> None:
+    class Lasting(Cluster):
+        async def failed(self) -> None:
+            await asyncio.Event().wait()
+
+    async def work() -> int:
+        return 42
+
+    assert await with_cluster(Lasting(ClusterOptions()), work()) == 42
