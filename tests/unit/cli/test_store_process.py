@@ -1,0 +1,93 @@
+"""The embedded store as a supervised process: data, port and directory over its deaths."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from rami_cli import store_process
+from rami_cli.child import ChildSpec
+from rami_cli.supervisor import Patience, Supervisor
+from support.waiting import eventually
+
+QUICK = Patience(stop_seconds=10.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
+
+
+def store_spec(folder: Path) -> ChildSpec:
+    (folder / "store").mkdir()
+    command = (sys.executable, "-m", "rami_cli.store_process", str(folder / "store"))
+    return ChildSpec("store", command, dict(os.environ), lambda ready: {"RAMI_STORE_PORT": str(ready["port"])})
+
+
+def server_pid(folder: Path) -> int:
+    return int((folder / "store" / "server.pid").read_text())
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("victim", ["server", "process"])
+async def test_a_killed_store_is_back_with_its_data_and_port(victim: str, tmp_path: Path) -> None:
+    told: list[str] = []
+    supervisor = Supervisor(tmp_path, patience=QUICK, tell=told.append)
+    try:
+        ready = await supervisor.start(store_spec(tmp_path))
+        server = server_pid(tmp_path)
+        with redis.Redis.from_url(ready["url"]) as client:
+            client.set("kept", "yes")
+        process = supervisor.pids()["store"]
+        assert process is not None
+        os.kill(server if victim == "server" else process, signal.SIGKILL)
+        await eventually(lambda: "store is back" in told, "the store is back")
+        assert server_pid(tmp_path) != server
+        assert is_gone(server)
+        with redis.Redis.from_url(ready["url"]) as client:
+            assert client.get("kept") == b"yes"
+        server = server_pid(tmp_path)
+    finally:
+        await supervisor.stop()
+    assert is_gone(server)
+
+
+async def test_an_orphan_removes_what_its_parent_left(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    (folder / "store").mkdir(parents=True)
+    script = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE)\n"
+        "print(child.stdout.readline().decode(), child.pid, flush=True)\n"
+        "child.wait()\n"
+    )
+    arguments = ("-m", "rami_cli.store_process", str(folder / "store"), "--orphan-removes", str(folder))
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    await parent.stdout.readline()
+    child = int(await parent.stdout.readline())
+    server = server_pid(folder)
+    parent.kill()
+    await parent.wait()
+    os.kill(child, signal.SIGTERM)
+    await eventually(lambda: is_gone(child) and is_gone(server), "the store ends")
+    assert not folder.exists()
+
+
+def test_only_the_own_server_is_taken_for_a_leftover(tmp_path: Path) -> None:
+    (tmp_path / "server.pid").write_text(str(os.getpid()))
+    store_process.end_leftover(tmp_path)  # this process works elsewhere: it lives on
+    (tmp_path / "server.pid").write_text("no number")
+    store_process.end_leftover(tmp_path)
+    (tmp_path / "server.pid").unlink()
+    store_process.end_leftover(tmp_path)
