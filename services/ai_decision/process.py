@@ -1,7 +1,11 @@
 """The front's end of one worker process: start it, hand it one job at a time, hear its answer or its end.
 
-All of it happens in callbacks of the event loop; nothing polls. A worker that does not get warm in time, or is silent for
-STUCK_SECONDS after the deadline of its job, is killed, and then is like any other that died.
+All of it happens in callbacks of the event loop; nothing polls. The end of a worker shows as the end of its answers,
+whatever the cause. A worker that does not get warm in time, or is silent for STUCK_SECONDS after the deadline of
+its job, is killed, and then is like any other that died.
+
+Processes are started with subprocess.Popen, which uses vfork: uvloop's own way is fork, which would run gRPC's handlers
+for forked processes in the middle of its work.
 """
 
 from __future__ import annotations
@@ -9,11 +13,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
+import subprocess
 import sys
 import time
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from ai_decision.frames import LENGTH, decode_answer, encode_job
 
@@ -24,9 +28,6 @@ if TYPE_CHECKING:
 
 STUCK_SECONDS: Final = 2.0
 WORKER_COMMAND: Final = (sys.executable, "-m", "ai_decision.worker")
-
-_STDIN: Final = 0
-_STDOUT: Final = 1
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Listener(Protocol):
         """Its process is gone, whatever the cause."""
 
 
-class WorkerProcess(asyncio.SubprocessProtocol):
+class WorkerProcess:
     """One worker process."""
 
     def __init__(self, listener: Listener) -> None:
@@ -63,55 +64,52 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self.state = WorkerState.STARTING
         self.decisions = 0
         """Jobs answered."""
-        self.pid = 0
-        """0 before the process is there."""
         self.exited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the process is gone for good."""
         self._listener = listener
-        self._transport: asyncio.SubprocessTransport | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._jobs: asyncio.WriteTransport | None = None
         self._received = bytearray()
         self._timer: asyncio.TimerHandle | None = None
+        self._reaping: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        """0 before the process is there."""
+        return 0 if self._process is None else self._process.pid
 
     async def start(self, command: Sequence[str], start_seconds: float) -> None:
         """Start the process; it tells when it is ready, within `start_seconds`. Raises OSError."""
         # A worker needs no setting of the service, least of all its secrets.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(start_seconds, self._end_late)
-        await loop.subprocess_exec(
-            lambda: self,
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=None,
-            env=environment,
+        process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond; the command is ours
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
         )
+        self._process = process
+        self._timer = loop.call_later(start_seconds, self._end_late)
+        self._jobs, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
+        await loop.connect_read_pipe(lambda: _Answers(self), process.stdout)
 
     def send(self, request: bytes, deadline: float) -> None:
         """Hand it a job, the only one until it answers. `deadline` is in seconds of time.monotonic()."""
-        self._stdin().write(encode_job(request, deadline))
+        assert self._jobs is not None, "only a worker that is ready gets jobs"
+        self._jobs.write(encode_job(request, deadline))
         silence = deadline - time.monotonic() + STUCK_SECONDS
         self._timer = asyncio.get_running_loop().call_later(silence, self._end_late)
 
     def dismiss(self) -> None:
         """Let it end once it has answered: there will be no more jobs."""
-        if self._transport is not None:
-            self._stdin().close()
+        if self._jobs is not None:
+            self._jobs.close()
 
     def kill(self) -> None:
         """End it at once."""
-        if self._transport is not None and self._transport.get_returncode() is None:
-            self._transport.send_signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.kill()
 
-    # What the event loop calls.
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport), "subprocess_exec makes no other"
-        self._transport = transport
-        self.pid = transport.get_pid()
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        assert fd == _STDOUT, "there is no other pipe to read"
-        assert isinstance(data, bytes), "pipes are binary"
+    def hear(self, data: bytes) -> None:
+        """Some bytes of its answers have come."""
         received = self._received
         received += data
         while len(received) >= LENGTH.size:
@@ -120,30 +118,21 @@ class WorkerProcess(asyncio.SubprocessProtocol):
                 return
             body = bytes(received[LENGTH.size : end])
             del received[:end]
-            self._hear(body)
+            self._hear_frame(body)
 
-    def process_exited(self) -> None:
+    def hear_end(self) -> None:
+        """No answers will come any more."""
         self._stop_timer()
-        assert self._transport is not None, "a process ends after it has begun"
-        self._transport.close()
-        if not self.exited.done():
-            self.exited.set_result(None)
+        self.dismiss()
+        self._reaping = asyncio.create_task(self._reap())
         self._listener.worker_exited(self)
 
-    # Their parts.
-
-    def _stdin(self) -> asyncio.WriteTransport:
-        assert self._transport is not None, "only a worker that has started is spoken to"
-        stdin = self._transport.get_pipe_transport(_STDIN)
-        assert isinstance(stdin, asyncio.WriteTransport), "stdin is a pipe"
-        return stdin
-
-    def _hear(self, body: bytes) -> None:
+    def _hear_frame(self, body: bytes) -> None:
         self._stop_timer()
         try:
             answer = decode_answer(body)
         except ValueError as error:
-            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)
+            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)  # noqa: TRY400 - no defect here
             self.kill()
             return
         if answer is None:
@@ -151,6 +140,14 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         else:
             self.decisions += 1
             self._listener.worker_answered(self, answer)
+
+    async def _reap(self) -> None:
+        """Wait for the process, which may have closed its answers without ending."""
+        assert self._process is not None, "a process that never began says nothing"
+        self.kill()
+        await asyncio.to_thread(self._process.wait)
+        if not self.exited.done():
+            self.exited.set_result(None)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -160,3 +157,16 @@ class WorkerProcess(asyncio.SubprocessProtocol):
     def _end_late(self) -> None:
         _log.error("worker %d is late and is ended", self.pid)
         self.kill()
+
+
+class _Answers(asyncio.Protocol):
+    """The read end of a worker's answers."""
+
+    def __init__(self, worker: WorkerProcess) -> None:
+        self._worker = worker
+
+    def data_received(self, data: bytes) -> None:
+        self._worker.hear(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._worker.hear_end()
