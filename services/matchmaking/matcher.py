@@ -33,8 +33,8 @@ class Matcher:
         self._policy = policy
         self._tickets: dict[str, Ticket] = {}
         self._pools: dict[PoolKey, Pool] = {}
-        self._resting: set[str] = set()
-        """Tickets that are in no pool until their not_before_ms."""
+        self._pools_of: dict[str, list[Pool]] = {}
+        """The pools that a ticket is in, in the order of its wishes; none while it rests until its not_before_ms."""
         self._changed: set[str] = set()
         """Tickets that may be able to sit down now and were not able before."""
         self._moments: list[tuple[int, str]] = []
@@ -59,9 +59,7 @@ class Matcher:
         self.remove(ticket.ticket_id)
         self._tickets[ticket.ticket_id] = ticket
         self._changed.add(ticket.ticket_id)
-        if ticket.not_before_ms > 0:
-            self._resting.add(ticket.ticket_id)
-        else:
+        if ticket.not_before_ms == 0:
             self._enter(ticket)
 
     def remove(self, ticket_id: str) -> Ticket | None:
@@ -71,14 +69,10 @@ class Matcher:
             return None
         self._changed.discard(ticket_id)
         self._moment_of.pop(ticket_id, None)
-        if ticket_id in self._resting:
-            self._resting.discard(ticket_id)
-        else:
-            for key in _keys(ticket):
-                pool = self._pools[key]
-                pool.remove(ticket)
-                if not pool:
-                    del self._pools[key]
+        for pool in self._pools_of.pop(ticket_id, ()):
+            pool.remove(ticket)
+            if not pool:
+                del self._pools[pool.seats, pool.rules]
         return ticket
 
     def next_moment(self) -> int | None:
@@ -109,7 +103,7 @@ class Matcher:
             if ticket is None:
                 continue  # seated by an older one in this run
             self._changed.discard(ticket_id)
-            table = None if ticket_id in self._resting else self._table_for(ticket, now_ms, bots)
+            table = self._table_for(ticket, now_ms, bots)
             if table is None:
                 self._plan(ticket, now_ms)
                 continue
@@ -124,18 +118,19 @@ class Matcher:
             ticket_id = heapq.heappop(self._moments)[1]
             del self._moment_of[ticket_id]
             self._changed.add(ticket_id)
-        for ticket_id in [one for one in self._changed if one in self._resting]:
-            ticket = self._tickets[ticket_id]
-            if ticket.not_before_ms <= now_ms:
-                self._resting.discard(ticket_id)
-                self._enter(ticket)
+        for ticket_id in self._changed:
+            if ticket_id not in self._pools_of and self._tickets[ticket_id].not_before_ms <= now_ms:
+                self._enter(self._tickets[ticket_id])
 
     def _enter(self, ticket: Ticket) -> None:
-        for key in _keys(ticket):
-            pool = self._pools.get(key)
-            if pool is None:
-                pool = self._pools[key] = Pool(key[0], self._policy)
-            pool.add(ticket)
+        pools = self._pools_of[ticket.ticket_id] = []
+        for seats in reversed(ticket.player_counts):
+            for rules in ticket.rules:
+                pool = self._pools.get((seats, rules))
+                if pool is None:
+                    pool = self._pools[seats, rules] = Pool(seats, rules, self._policy)
+                pool.add(ticket)
+                pools.append(pool)
 
     def _plan(self, ticket: Ticket, now_ms: int) -> None:
         moment = self._policy.next_change(ticket, now_ms)
@@ -144,29 +139,29 @@ class Matcher:
             heapq.heappush(self._moments, (moment, ticket.ticket_id))
 
     def _table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
-        for seats in reversed(ticket.player_counts):
-            for rules in ticket.rules:
-                partners = self._pools[seats, rules].partners(ticket, seats, now_ms, bots=False)
-                if partners is not None:
-                    return _table(seats, rules, [ticket, *partners], ())
-        if ticket.bots_allowed and now_ms - ticket.create_ms >= self._policy.bot_fill_ms:
+        pools = self._pools_of.get(ticket.ticket_id, ())
+        for pool in pools:
+            partners = pool.partners(ticket, pool.seats, now_ms, bots=False)
+            if partners is not None:
+                return _table(pool, [ticket, *partners], ())
+        if pools and ticket.bots_allowed and now_ms - ticket.create_ms >= self._policy.bot_fill_ms:
             return self._bot_table_for(ticket, now_ms, bots)
         return None
 
     def _bot_table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
+        pools = self._pools_of[ticket.ticket_id]
         for players in range(ticket.player_counts[-1] - 1, 0, -1):
-            for seats in reversed(ticket.player_counts):
-                if seats <= players:
+            for pool in pools:
+                if pool.seats <= players:
                     continue
-                for rules in ticket.rules:
-                    partners = self._pools[seats, rules].partners(ticket, players, now_ms, bots=True)
-                    if partners is None:
-                        continue
-                    tickets = [ticket, *partners]
-                    bot = choose_bot(tickets, bots)
-                    if bot is None:
-                        return None
-                    return _table(seats, rules, tickets, (bot,) * (seats - players))
+                partners = pool.partners(ticket, players, now_ms, bots=True)
+                if partners is None:
+                    continue
+                tickets = [ticket, *partners]
+                bot = choose_bot(tickets, bots)
+                if bot is None:
+                    return None
+                return _table(pool, tickets, (bot,) * (pool.seats - players))
         return None
 
 
@@ -180,12 +175,8 @@ def make_tables(
     return matcher.run(now_ms, bots)
 
 
-def _keys(ticket: Ticket) -> Iterator[PoolKey]:
-    return ((seats, rules) for seats in ticket.player_counts for rules in ticket.rules)
-
-
-def _table(seats: int, rules: RuleOptions, tickets: list[Ticket], bots: tuple[str, ...]) -> Table:
-    return Table(seats, rules, tuple(sorted(tickets, key=lambda ticket: ticket.age_key)), bots)
+def _table(pool: Pool, tickets: list[Ticket], bots: tuple[str, ...]) -> Table:
+    return Table(pool.seats, pool.rules, tuple(sorted(tickets, key=lambda ticket: ticket.age_key)), bots)
 
 
 __all__ = ["Matcher", "make_tables"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matchmaking.tickets import MatchPolicy, Ticket
+    from rami_engine.rules import RuleOptions
 
 _FIRST_LOOK: Final = 16
 """How many of the nearest candidates the first look takes; doubled while nothing is found."""
@@ -47,10 +48,11 @@ class Candidate(NamedTuple):
 class Pool:
     """Tickets for one number of seats and one set of rules."""
 
-    __slots__ = ("_places", "_policy", "_tickets", "seats")
+    __slots__ = ("_places", "_policy", "_tickets", "rules", "seats")
 
-    def __init__(self, seats: int, policy: MatchPolicy) -> None:
+    def __init__(self, seats: int, rules: RuleOptions, policy: MatchPolicy) -> None:
         self.seats = seats
+        self.rules = rules
         self._policy = policy
         # Two lists in step: where each ticket stands, and the tickets.
         self._places: list[_Place] = []
@@ -88,8 +90,17 @@ class Pool:
         filled with bots: only tickets that allow them, and agree on the profile, take part; without, it
         is a full table of people, and somebody at it must be content with its size.
         """
-        if len(self._tickets) < players:
+        places = self._places
+        if len(places) < players:
             return None
+        if players > 1:
+            # Most searches end here: nobody is near enough.
+            width = self._policy.width(now_ms - anchor.create_ms)
+            at = bisect_left(places, _place(anchor))
+            if (at == 0 or anchor.skill - places[at - 1][0] > width) and (
+                at + 1 == len(places) or places[at + 1][0] - anchor.skill > width
+            ):
+                return None
         me = self._candidate(anchor, now_ms)
         needs_content = not bots and not me.content
         look = _FIRST_LOOK
