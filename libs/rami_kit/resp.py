@@ -110,8 +110,8 @@ class RespConnection(asyncio.Protocol):
         self.close()
 
     def write(self, data: bytes) -> None:
-        """Sends packed commands. The caller knows how many replies they make."""
-        if self._transport is not None:
+        """Sends packed commands; the caller knows how many replies they make. On a closed connection, nothing."""
+        if self._transport is not None and not self.closed:
             self._transport.write(data)
 
     def close(self) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from rami_kit.app import App
 
+__all__ = ["SERVICE", "EchoServicer", "EchoStub", "StringValue", "add_echo_to_server", "build_echo", "text", "value_of"]
+
 SERVICE = "rami.testing.v1.EchoService"
 Context = grpc.aio.ServicerContext
 

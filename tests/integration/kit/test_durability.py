@@ -93,27 +93,33 @@ async def test_durable_steps_whose_script_was_lost_are_durable_too(server: Embed
 
 
 async def test_replicated_steps_are_on_the_replica_when_acknowledged(server: EmbeddedStore) -> None:
-    with EmbeddedStore(options={"replicaof": f"127.0.0.1 {server.port}"}) as replica:
-        with redis.Redis.from_url(replica.url) as client, redis.Redis.from_url(server.url) as primary:
+    with redis.Redis.from_url(server.url) as primary:
+        primary.config_set("repl-diskless-sync-delay", 0)
+    with (
+        EmbeddedStore(options={"replicaof": f"127.0.0.1 {server.port}"}) as replica,
+        redis.Redis.from_url(replica.url) as client,
+        redis.Redis.from_url(server.url) as primary,
+    ):
 
-            def attached() -> bool:
-                return "online" in str(primary.info("replication").get("slave0", ""))
+        def attached() -> bool:
+            primary.set("probe", 1)
+            return int(primary.wait(1, 100)) == 1
 
-            await eventually(attached, "the replica is attached")
-            store = await connect(server.url, Durability.REPLICA, timeout_seconds=1.0)
+        await eventually(attached, "the replica is attached")
+        store = await connect(server.url, Durability.REPLICA, timeout_seconds=1.0)
+        try:
+            for number in range(1, 21):
+                assert await store.run(ADD, ["n"], [1], durable=True) == number
+                assert client.get("n") == str(number).encode()
+            replica.pause()
             try:
-                for number in range(1, 21):
-                    assert await store.run(ADD, ["n"], [1], durable=True) == number
-                    assert client.get("n") == str(number).encode()
-                replica.pause()
-                try:
-                    with pytest.raises(StoreUncertain):
-                        await store.run(ADD, ["n"], [1], durable=True)
-                    assert await store.run(ADD, ["n"], [1]) == 22
-                finally:
-                    replica.resume()
+                with pytest.raises(StoreUncertain):
+                    await store.run(ADD, ["n"], [1], durable=True)
+                assert await store.run(ADD, ["n"], [1]) == 22
             finally:
-                await store.close()
+                replica.resume()
+        finally:
+            await store.close()
 
 
 async def test_a_server_that_comes_back_unable_is_not_trusted(

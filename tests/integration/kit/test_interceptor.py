@@ -55,6 +55,14 @@ class Bench:
         self.channel = channel
         self.stub = EchoStub(channel)
 
+    def call(self, method: str, metadata: Any) -> Any:
+        """A call with a small request."""
+        if method == "Say":
+            return self.stub.say(text("x"), timeout=TIMEOUT, metadata=metadata)
+        if method == "Count":
+            return self.stub.count(text("x"), metadata=metadata)
+        return self.stub.chat(iter([text("x")]), metadata=metadata)
+
     def sample(self, name: str, **labels: str) -> float:
         return self.app.metrics.registry.get_sample_value(f"rami_grpc_{name}", labels) or 0.0
 
@@ -87,12 +95,13 @@ async def bench(access: Access = Access.PLAYER, **values: Any) -> AsyncIterator[
 
 async def failure(call: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        if hasattr(call, "__aiter__"):
-            async for _ in call:
-                pass
-        else:
-            await call
+        await (_read_all(call) if hasattr(call, "__aiter__") else call)
     return caught.value
+
+
+async def _read_all(call: Any) -> None:
+    async for _ in call:
+        pass
 
 
 def details(error: grpc.aio.AioRpcError) -> tuple[str, str, dict[str, str]]:
@@ -184,11 +193,7 @@ UNSIGNED = ".".join([*jwt.encode({"iss": "rami", "sub": "ada", "exp": 9e9}, "", 
 @pytest.mark.parametrize("method", ["Say", "Count", "Chat"])
 async def test_players_only(method: str, metadata: Any, expected: tuple[str, str, dict[str, str]]) -> None:
     async with bench() as b:
-        call = {
-            "Say": lambda: b.stub.say(text("x"), timeout=TIMEOUT, metadata=metadata),
-            "Count": lambda: b.stub.count(text("x"), metadata=metadata),
-            "Chat": lambda: b.stub.chat(iter([text("x")]), metadata=metadata),
-        }[method]()
+        call = b.call(method, metadata)
         error = await failure(call)
         assert details(error) == expected
         said = f"{error.details()}{error.trailing_metadata()}"
@@ -278,7 +283,8 @@ async def test_identity_comes_before_everything_else() -> None:
 async def test_an_unknown_method_is_unimplemented_and_counted_nowhere() -> None:
     async with bench() as b:
         for path in (f"/{SERVICE}/Nothing", "/rami.game.v1.None/Nothing", "/x"):
-            error = await failure(b.channel.unary_unary(path)(b"", timeout=TIMEOUT, metadata=player("ada")))
+            call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = b.channel.unary_unary(path)
+            error = await failure(call(b"", timeout=TIMEOUT, metadata=player("ada")))
             assert error.code() is grpc.StatusCode.UNIMPLEMENTED
         assert not [s for family in b.app.metrics.grpc.started.collect() for s in family.samples]
 
@@ -320,11 +326,7 @@ async def test_what_a_handler_raises(
             raise raised
 
         b.servicer.on_say, b.servicer.on_count, b.servicer.on_chat = unary, stream, stream
-        call = {
-            "Say": lambda: b.stub.say(text("x"), timeout=TIMEOUT, metadata=player("ada")),
-            "Count": lambda: b.stub.count(text("x"), metadata=player("ada")),
-            "Chat": lambda: b.stub.chat(iter([text("x")]), metadata=player("ada")),
-        }[method]()
+        call = b.call(method, player("ada"))
         error = await failure(call)
         assert details(error) == expected
         await b.settled(method, **{expected[0]: 1})

@@ -75,7 +75,7 @@ def test_every_metric_follows_the_naming_rule() -> None:
     assert len(ours) > 30
     for family in ours:
         assert family.documentation.endswith(".")
-        units = ("_total", "_seconds", "_count", "_ratio", "_calls", "_info", "_in_flight")
+        units = ("_total", "_seconds", "_count", "_ratio", "_points", "_calls", "_info", "_in_flight")
         assert family.type == "counter" or family.name.endswith(units), family.name
 
 
