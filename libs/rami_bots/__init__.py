@@ -2,8 +2,8 @@
 
     find_bot("hard").policy(view, legal_actions, policy_seed, time_enough)  ->  one of the legal actions
 
-Standard library and engine only; no clock, no input or output, no randomness but the seed that is given. `rami_bots.arena`
-measures them.
+Standard library and engine only; no clock, no input or output, no randomness but the seed that is given. To measure
+bots against each other there is `rami_bots.arena`.
 """
 
 from rami_bots.bots import BOTS, Bot, UnknownBot, find_bot

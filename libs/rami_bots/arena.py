@@ -72,6 +72,7 @@ def play_match(
     policies: Sequence[Policy],
     options: RuleOptions,
     guards: Guards,
+    *,
     seed: int,
     match_number: int,
     clock: Callable[[], float],
@@ -120,7 +121,9 @@ def duel(
         for seat in range(players):
             policies = [other] * players
             policies[seat] = challenger
-            played = play_match(policies, options or RuleOptions(), Guards(), seed, match_number, clock)
+            played = play_match(
+                policies, options or RuleOptions(), Guards(), seed=seed, match_number=match_number, clock=clock
+            )
             tally.matches += 1
             tally.wins += played.winner == seat
             tally.lead += players * played.scores[seat] - sum(played.scores)

@@ -1,11 +1,11 @@
 """Hard: remembers what was taken, discarded and passed over in public, and searches for the play with least deadwood.
 
-Source: the rule sheet, section "The bots". Hard begins with Normal's choice and looks for a better one: every candidate
-is tried in the same supposed deals (`worlds`), each played to the end of the round by a quick policy (`playout`). The
-result of a playout is the points that the round would bring, against Hard when a rival wins it: deadwood, its own
-and the rivals', is all that they are made of. Because all candidates meet the same deals their differences tell more than
-their averages; Hard leaves Normal's choice only for a gain that stands out of the noise. The number of deals is bounded,
-so the choice does not depend on the machine; when time runs out, the deals tried so far decide.
+Source: the rule sheet, section "The bots". Hard begins with Normal's choice and looks for a better one: every
+candidate is tried in the same supposed deals (`worlds`), each played to the end of the round by a quick policy
+(`playout`). What a playout is worth is the points that the round would bring, negative when a rival wins it: the
+deadwood of all hands. As all candidates meet the same deals, their differences tell more than their averages; Hard
+leaves Normal's choice only for a gain that stands out of the noise. The number of deals is bounded, so that the choice
+does not depend on the machine; when time runs out, the deals tried so far decide.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def _plays(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
         Candidate(discard_action(card), view.melds, view.hand) for card in cheapest_discards(view)[:MAX_DISCARDS]
     ]
     plan = best_plan(view.hand, view.melds, ace_high)
-    if plan.lays:
+    if plan.lays and plan.left:
+        # What would leave nothing ends the round and has been tried above, or must keep a card and is illegal.
         candidates.append(Candidate(plan.lays[0], _table_after(view.melds, plan.lays), plan.left))
     return candidates
 

@@ -1,8 +1,7 @@
 """What a seat can know of the cards it does not see, from the public history of the round.
 
-Every card is in the own hand, on the table, in the discard pile, *held* (a rival took it in public and still has it), or
-*unseen* (in a rival's hand or the stock). A card *may come* when it is unseen or the top of the discard pile: what lies
-deeper in the pile never returns, since only the top can be taken.
+Every card is in the own hand, on the table, in the discard pile, *held* (a rival took it in public and still has it),
+or *unseen* (in a rival's hand or the stock).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rami_engine import ACE, DECK_MELDS, DECK_SIZE, RANKS, SUITS, Card, Mask, card_points, lay_offs_on
+from rami_engine import ACE, DECK_MELDS, DECK_SIZE, FULL_DECK, RANKS, SUITS, Card, Mask, card_points, lay_offs_on
 
 RANK_COUNT: Final = len(RANKS)
 SUIT_PATTERN: Final = (1 << RANK_COUNT) - 1
@@ -49,12 +49,10 @@ LINKED_RANKS: Final = tuple([_linked_ranks(pattern) for pattern in _PATTERNS])
 RUN_OUTS: Final = tuple([_run_outs(pattern) for pattern in _PATTERNS])
 """The ranks that would make a run with a suit pattern, or lengthen one."""
 
-POINTS: Final = tuple(
-    [tuple([card_points(card, ace_high) for card in range(DECK_SIZE)]) for ace_high in (False, True)]
-)
+POINTS: Final = tuple([tuple([card_points(card, ace_high) for card in range(DECK_SIZE)]) for ace_high in (False, True)])
 """Points of a card in hand, by `ace_high`, then by card."""
 
-ACE_RANK: Final = 1 << ACE
+_ACE_RANK: Final = 1 << ACE
 
 
 def _links_of(card: Card) -> Mask:
@@ -68,11 +66,8 @@ LINKS: Final = tuple([_links_of(card) for card in range(DECK_SIZE)])
 
 
 def _neighbours_of(meld: Mask) -> Mask:
-    cards = 0
-    for card in range(DECK_SIZE):
-        if not meld >> card & 1 and lay_offs_on(meld, 1 << card):
-            cards |= 1 << card
-    return cards
+    others = FULL_DECK & ~meld
+    return sum(added for added in lay_offs_on(meld, others) if added.bit_count() == 1)
 
 
 NEIGHBOURS: Final = {meld: _neighbours_of(meld) for meld in DECK_MELDS}
@@ -97,12 +92,7 @@ def isolated(hand: Mask) -> Mask:
     hearts = hand >> 26 & SUIT_PATTERN
     spades = hand >> 39
     pairs = clubs & diamonds | hearts & spades | (clubs | diamonds) & (hearts | spades)
-    near = (
-        LINKED_RANKS[clubs]
-        | LINKED_RANKS[diamonds] << 13
-        | LINKED_RANKS[hearts] << 26
-        | LINKED_RANKS[spades] << 39
-    )
+    near = LINKED_RANKS[clubs] | LINKED_RANKS[diamonds] << 13 | LINKED_RANKS[hearts] << 26 | LINKED_RANKS[spades] << 39
     return hand & ~(near | pairs * ONE_RANK)
 
 
@@ -120,7 +110,7 @@ def outs(hand: Mask) -> Mask:
 def dearest(cards: Mask, ace_high: bool) -> Card:
     """The highest of some cards: most points, then the higher rank, then the higher index. At least one card."""
     ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_PATTERN
-    if not ace_high and ranks != ACE_RANK:
+    if not ace_high and ranks != _ACE_RANK:
         # A low ace is the cheapest card of all.
-        ranks &= ~ACE_RANK
+        ranks &= ~_ACE_RANK
     return (cards & ONE_RANK << ranks.bit_length() - 1).bit_length() - 1

@@ -2,8 +2,7 @@
 
 The policy of every seat is Normal's in outline and cheap enough for thousands of turns a decision: take the discard
 that completes a meld or can be laid off; lay off what no own meld wants; hold melds back until the seat can go out or
-has to lay; discard the highest card that is linked to none. Hence one long function without calls where none are
-needed.
+has to lay; discard the highest card that is linked to none.
 """
 
 from __future__ import annotations
@@ -11,7 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rami_bots.holding import SMALL_HAND, laying_stock
-from rami_bots.patterns import ACE_RANK, LINKED_RANKS, NEIGHBOURS, ONE_RANK, RANK_COUNT, RUN_COVER, RUN_OUTS, SUIT_PATTERN
+from rami_bots.patterns import (
+    NEIGHBOURS,
+    ONE_RANK,
+    RANK_COUNT,
+    RUN_OUTS,
+    SUIT_PATTERN,
+    dearest,
+    isolated,
+    melded,
+)
 from rami_engine import Card, Mask, best_split, cards_of, deadwood_points, mask_points
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS: Final = 80
 """A playout longer than this is settled as if the stock had run out."""
-
+MIN_PAIR: Final = 2
 
 
 class Table:
@@ -71,66 +79,29 @@ class Table:
         return points.index(least), sum(points) - least
 
     def play_out(self, seat: int, drawn: Card | None = None) -> tuple[int, int]:
-        """Play to the end, from the draw of a seat or, with `drawn`, from the play of a seat that has drawn this card.
+        """Play to the end, from the draw of a seat or, with `drawn`, from the play of a seat that drew this card.
 
         The winner of the round and the points it brings.
         """
-        hands, stock, discards, ace_high = self.hands, self.stock, self.discards, self.ace_high
+        hands, discards = self.hands, self.discards
         players = len(hands)
         for _ in range(MAX_TURNS):
-            hand = hands[seat]
             if drawn is None:
-                top = discards[-1]
-                suit, rank = divmod(top, RANK_COUNT)
-                if (
-                    self.open_cards >> top & 1
-                    or RUN_OUTS[hand >> suit * RANK_COUNT & SUIT_PATTERN] >> rank & 1
-                    or (hand & ONE_RANK << rank).bit_count() >= 2
-                ):
-                    drawn = discards.pop()
-                elif stock:
-                    drawn = stock.pop()
-                else:
+                drawn = self._draw(hands[seat])
+                if drawn is None:
                     break
-            hand |= 1 << drawn
+            hand = hands[seat] | 1 << drawn
             drawn = None
-            clubs = hand & SUIT_PATTERN
-            diamonds = hand >> 13 & SUIT_PATTERN
-            hearts = hand >> 26 & SUIT_PATTERN
-            spades = hand >> 39
-            keep = RUN_COVER[clubs] | RUN_COVER[diamonds] << 13 | RUN_COVER[hearts] << 26 | RUN_COVER[spades] << 39
-            either, others = clubs | diamonds, hearts | spades
-            ranks = clubs & diamonds & others | hearts & spades & either
-            if ranks:
-                keep |= hand & ranks * ONE_RANK
+            keep = melded(hand)
             if keep or hand & self.open_cards:
-                left = self._laid(seat, hand, keep)
-                if not left:
-                    hands[seat] = 0
-                    return self.settle()
-                if left != hand:
-                    hand = left
-                    clubs = hand & SUIT_PATTERN
-                    diamonds = hand >> 13 & SUIT_PATTERN
-                    hearts = hand >> 26 & SUIT_PATTERN
-                    spades = hand >> 39
-                    either, others = clubs | diamonds, hearts | spades
+                hand = self._laid(seat, hand, keep)
             elif not hand & hand - 1:
+                hand = 0
+            if not hand:
                 hands[seat] = 0
-                return self.settle()
-            pairs = clubs & diamonds | hearts & spades | either & others
-            linked = (
-                LINKED_RANKS[clubs]
-                | LINKED_RANKS[diamonds] << 13
-                | LINKED_RANKS[hearts] << 26
-                | LINKED_RANKS[spades] << 39
-                | pairs * ONE_RANK
-            )
-            loose = hand & ~linked or hand & ~keep or hand
-            ranks = (loose | loose >> 13 | loose >> 26 | loose >> 39) & SUIT_PATTERN
-            if not ace_high and ranks != ACE_RANK:
-                ranks &= ~ACE_RANK
-            card = (loose & ONE_RANK << ranks.bit_length() - 1).bit_length() - 1
+                break
+            loose = isolated(hand) or hand & ~keep or hand
+            card = dearest(loose, self.ace_high)
             discards.append(card)
             hands[seat] = hand ^ 1 << card
             seat += 1
@@ -138,15 +109,26 @@ class Table:
                 seat = 0
         return self.settle()
 
+    def _draw(self, hand: Mask) -> Card | None:
+        """The card that a hand gets, None from an empty stock."""
+        top = self.discards[-1]
+        suit, rank = divmod(top, RANK_COUNT)
+        if (
+            self.open_cards >> top & 1
+            or RUN_OUTS[hand >> suit * RANK_COUNT & SUIT_PATTERN] >> rank & 1
+            or (hand & ONE_RANK << rank).bit_count() >= MIN_PAIR
+        ):
+            return self.discards.pop()
+        return self.stock.pop() if self.stock else None
+
     def _laid(self, seat: int, hand: Mask, keep: Mask) -> Mask:
         """Lay what the policy lays of a hand whose melds are `keep`; what is left, 0 when the seat goes out."""
         if hand & self.open_cards & ~keep:
             hand = self.lay_off(hand, keep)
         free = hand & ~keep
-        if not free & free - 1:
-            if not keep or _is_out(hand, free, self.ace_high):
-                return 0
-        if keep and (len(self.stock) <= self.laying_stock or self.watches_rivals and self._rival_is_close(seat)):
+        if not free & free - 1 and (not keep or _is_out(hand, free, self.ace_high)):
+            return 0
+        if keep and (len(self.stock) <= self.laying_stock or (self.watches_rivals and self._rival_is_close(seat))):
             split = best_split(hand, self.ace_high)
             self.lay(split.melds)
             hand = self.lay_off(split.deadwood, 0)
@@ -155,10 +137,7 @@ class Table:
         return hand
 
     def _rival_is_close(self, seat: int) -> bool:
-        for place, hand in enumerate(self.hands):
-            if place != seat and hand.bit_count() <= SMALL_HAND:
-                return True
-        return False
+        return any(hand.bit_count() <= SMALL_HAND for place, hand in enumerate(self.hands) if place != seat)
 
     def _reopen(self) -> None:
         cards = 0

@@ -21,9 +21,7 @@ OutOfTime: TypeAlias = "Callable[[], bool]"
 class Policy(Protocol):
     """How a bot plays."""
 
-    def __call__(
-        self, view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime
-    ) -> Action:
+    def __call__(self, view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
         """One of the legal actions, the same for the same arguments as long as time does not run out.
 
         `seed` is 0..2**64-1 and unrelated to every shuffle. Once `out_of_time` is true the answer comes at once,

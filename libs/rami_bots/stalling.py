@@ -1,5 +1,5 @@
-"""The rule that keeps bots from stalling: after four own turns running that drew from the discard pile and laid nothing,
-the next draw is from the stock.
+"""The rule that keeps bots from stalling: after four own turns running that drew from the discard pile and laid
+nothing, the next draw is from the stock.
 
 Source: the rule sheet, sections "A turn" and "The bots".
 

@@ -19,12 +19,10 @@ from rami_engine import (
     OptionsError,
     Phase,
     SeatView,
-    is_meld,
     legal_actions_for,
     mask_of,
 )
-from rami_wire.actions import action_from_proto
-from rami_wire.views import view_from_proto
+from rami_wire import action_from_proto, view_from_proto
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +44,7 @@ def decide(request: bytes, out_of_time: Callable[[], bool]) -> Answer:
         if problem is not None:
             return problem
         legal = tuple(
-            [
-                action_from_proto(action, f"legal_actions[{place}]")
-                for place, action in enumerate(message.legal_actions)
-            ]
+            [action_from_proto(action, f"legal_actions[{place}]") for place, action in enumerate(message.legal_actions)]
         )
     except (MalformedAction, OptionsError) as error:
         return Invalid(error.field, error.description)
@@ -61,22 +56,23 @@ def decide(request: bytes, out_of_time: Callable[[], bool]) -> Answer:
 
 def _problem_of(view: SeatView) -> Invalid | None:
     """What keeps a view from being one that a policy can decide on."""
-    seat = view.viewer
-    if seat is None:
+    if view.viewer is None:
         return Invalid("view.seat", "must be set: a spectator has nothing to decide")
     if view.phase not in (Phase.DRAW, Phase.PLAY):
         return Invalid("view.phase", "must be one in which a seat is to move")
-    if view.turn != seat:
+    if view.turn != view.viewer:
         return Invalid("view.turn_seat", "must be the seat of the view")
     if view.turn_number < 1:
         return Invalid("view.turn_number", "must be 1 or more in a round")
     if view.phase == Phase.DRAW and not view.discards:
         return Invalid("view.discards", "must hold a card when a seat is to draw")
-    if any(not is_meld(meld) for meld in view.melds):
-        return Invalid("view.melds", "must each be a set or a run")
-    places = (view.hand, mask_of(view.discards), *view.melds)
+    return _problem_of_cards(view, view.viewer)
+
+
+def _problem_of_cards(view: SeatView, seat: int) -> Invalid | None:
+    """What keeps the cards of a view, together with the hidden ones, from making up a deck."""
     seen = 0
-    for cards in places:
+    for cards in (view.hand, mask_of(view.discards), *view.melds):
         if seen & cards:
             return Invalid("view", "must not show a card in two places")
         seen |= cards

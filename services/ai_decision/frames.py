@@ -3,9 +3,10 @@
     job      u32 length of the rest | f64 deadline | rami.ai.v1.DecideRequest
     answer   u32 length of the rest | u8 AnswerKind | body
 
-Integers and floats are little-endian. The deadline is in seconds of the machine's monotonic clock, which front and workers
-share. A worker first sends READY, then one answer for each job in order. The body of CHOSEN is the index (u32), of
-INVALID a field and what is allowed, of FAILED the traceback for the log, texts in UTF-8 with a NUL between.
+Integers and floats are little-endian. The deadline is in seconds of the machine's monotonic clock, which front and
+workers share. A worker first sends READY, then one answer for each job in order. The body of CHOSEN is the place of
+the chosen action (u32), of INVALID a field and what is allowed with a NUL between, of FAILED the traceback for the
+log; texts are UTF-8.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 
 LENGTH: Final = struct.Struct("<I")
 _DEADLINE: Final = struct.Struct("<d")
-_INDEX: Final = struct.Struct("<I")
+_PLACE_SIZE: Final = 4
 _SEPARATOR: Final = "\0"
 
 
@@ -33,9 +34,9 @@ class AnswerKind(IntEnum):
 
 
 class Chosen(NamedTuple):
-    """The index of the chosen action."""
+    """The chosen action, by its place in the request."""
 
-    index: int
+    place: int
 
 
 class Invalid(NamedTuple):
@@ -72,8 +73,8 @@ def encode_ready() -> bytes:
 def encode_answer(answer: Answer) -> bytes:
     """The frame of an answer."""
     match answer:
-        case Chosen(index):
-            return _frame(AnswerKind.CHOSEN, _INDEX.pack(index))
+        case Chosen(place):
+            return _frame(AnswerKind.CHOSEN, place.to_bytes(_PLACE_SIZE, "little"))
         case Invalid(field, description):
             return _frame(AnswerKind.INVALID, f"{field}{_SEPARATOR}{description}".encode())
         case Failed(traceback):
@@ -82,19 +83,19 @@ def encode_answer(answer: Answer) -> bytes:
 
 def decode_answer(body: bytes) -> Answer | None:
     """The answer in a frame without its length; None for READY. Raises ValueError for what no worker sends."""
-    kind, rest = body[0], body[1:]
+    kind, rest = int.from_bytes(body[:1], "little"), body[1:]
     match kind:
-        case AnswerKind.READY:
+        case AnswerKind.READY if body and not rest:
             return None
-        case AnswerKind.CHOSEN:
-            return Chosen(_INDEX.unpack(rest)[0])
+        case AnswerKind.CHOSEN if len(rest) == _PLACE_SIZE:
+            return Chosen(int.from_bytes(rest, "little"))
         case AnswerKind.INVALID:
             field, _, description = rest.decode().partition(_SEPARATOR)
             return Invalid(field, description)
         case AnswerKind.FAILED:
             return Failed(rest.decode())
         case _:
-            raise ValueError(f"no answer has the kind {kind}")
+            raise ValueError(f"no answer of kind {kind} has {len(body)} bytes")
 
 
 def _frame(kind: AnswerKind, body: bytes) -> bytes:

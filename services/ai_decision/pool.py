@@ -9,6 +9,7 @@ enough goes when a warm successor stands in for it, so that nothing is lost and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter, deque
@@ -31,6 +32,7 @@ FIRST_RESTART_SECONDS: Final = 0.05
 LAST_RESTART_SECONDS: Final = 5.0
 
 _SERVING: Final = (WorkerState.IDLE, WorkerState.BUSY)
+_COUNTED: Final = (WorkerState.STARTING, *_SERVING, WorkerState.DISMISSED)
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +85,10 @@ class WorkerPool:
         self._queue_limit = queue_limit
         self._recycle_decisions = recycle_decisions
         self._start_seconds = start_seconds
-        self._metrics = metrics
+        self._queue_depth = metrics.queue_depth.labels()
+        self._queue_seconds = metrics.queue_seconds.labels()
+        self._restarts = metrics.worker_restarts.labels()
+        self._workers_by_state = {state: metrics.workers.labels(state.value) for state in _COUNTED}
         self._command = command
         self._quick: deque[_Job] = deque()
         self._slow: deque[_Job] = deque()
@@ -95,7 +100,7 @@ class WorkerPool:
         self._starts: set[asyncio.Task[None]] = set()
         self._start_backoff = Backoff(FIRST_RESTART_SECONDS, LAST_RESTART_SECONDS)
         self._complete = asyncio.Event()
-        self._closing = False
+        self._closing = asyncio.Event()
 
     @property
     def ready(self) -> bool:
@@ -124,9 +129,7 @@ class WorkerPool:
 
     async def close(self) -> None:
         """End all workers, those at once that do not end by themselves. What they were deciding is lost."""
-        self._closing = True
-        for start in self._starts:
-            start.cancel()
+        self._closing.set()
         if self._starts:
             await asyncio.wait(self._starts)
         exits = [worker.exited for worker in self._workers]
@@ -185,10 +188,10 @@ class WorkerPool:
             self._outdated = None
         self._set_state(worker, WorkerState.GONE)
         job = self._jobs.pop(worker, None)
-        if self._closing or state is WorkerState.DISMISSED:
+        if self._closing.is_set() or state is WorkerState.DISMISSED:
             return
         _log.error("worker %d died while %s", worker.pid, state.value)
-        self._metrics.worker_restarts.inc()
+        self._restarts.inc()
         self._refill(self._start_backoff.next() if state is WorkerState.STARTING else 0)
         if job is None or job.answer.done():
             return
@@ -212,7 +215,7 @@ class WorkerPool:
             raise QueueFull
         else:
             lane.append(job)
-        self._metrics.queue_depth.set(self.waiting)
+        self._queue_depth.set(self.waiting)
 
     def _forget(self, job: _Job) -> None:
         """Nobody waits for a decision any more."""
@@ -220,13 +223,13 @@ class WorkerPool:
         lane = self._quick if job.quick else self._slow
         if job in lane:
             lane.remove(job)
-            self._metrics.queue_depth.set(self.waiting)
+            self._queue_depth.set(self.waiting)
 
     def _give(self, worker: WorkerProcess, job: _Job) -> None:
         job.attempts += 1
         self._jobs[worker] = job
         self._set_state(worker, WorkerState.BUSY)
-        self._metrics.queue_seconds.observe(time.monotonic() - job.submitted)
+        self._queue_seconds.observe(time.monotonic() - job.submitted)
         worker.send(job.request, job.deadline)
 
     # The workers.
@@ -237,7 +240,7 @@ class WorkerPool:
         self._retire_outdated()
         if worker.state is WorkerState.IDLE and self.waiting:
             self._give(worker, (self._quick or self._slow).popleft())
-            self._metrics.queue_depth.set(self.waiting)
+            self._queue_depth.set(self.waiting)
 
     def _retire_outdated(self) -> None:
         outdated = self._outdated
@@ -262,16 +265,16 @@ class WorkerPool:
             start.add_done_callback(self._starts.discard)
 
     async def _start(self, worker: WorkerProcess, delay: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await self._closing.wait()
+                self._workers.discard(worker)
+                return
         try:
-            await asyncio.sleep(delay)
             await worker.start(self._command, self._start_seconds)
         except OSError as error:
-            _log.error("no worker can be started: %s", error)  # noqa: TRY400 - the cause is outside, a line says it
+            _log.error("no worker can be started: %s", error)
             self.worker_exited(worker)
-        except asyncio.CancelledError:
-            if not worker.pid:
-                self._workers.discard(worker)
-            raise
 
     def _set_state(self, worker: WorkerProcess, state: WorkerState) -> None:
         worker.state = state
@@ -279,5 +282,5 @@ class WorkerPool:
 
     def _count_workers(self) -> None:
         states = Counter(worker.state for worker in self._workers)
-        for state in (WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY, WorkerState.DISMISSED):
-            self._metrics.workers.labels(state.value).set(states[state])
+        for state, gauge in self._workers_by_state.items():
+            gauge.set(states[state])

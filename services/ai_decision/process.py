@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ai_decision.frames import LENGTH, decode_answer, encode_job
 
@@ -132,7 +132,7 @@ class WorkerProcess:
         try:
             answer = decode_answer(body)
         except ValueError as error:
-            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)  # noqa: TRY400 - no defect here
+            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)
             self.kill()
             return
         if answer is None:
@@ -168,5 +168,5 @@ class _Answers(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._worker.hear(data)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         self._worker.hear_end()

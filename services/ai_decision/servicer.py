@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ai_decision.frames import Chosen, Failed, Invalid
 from ai_decision.pool import DecisionTimeout, QueueFull, WorkersLost
 from rami.ai.v1 import decision_service_pb2 as messages
+from rami.ai.v1 import decision_service_pb2_grpc
 from rami_bots import BOTS, Bot, UnknownBot, find_bot
 from rami_engine import RULES_ID, RULES_VERSION
 from rami_kit.errors import InvalidRequest, RamiError, reasons, refused
@@ -33,14 +34,14 @@ MAX_PAGE_SIZE: Final = 100
 _log = logging.getLogger(__name__)
 
 
-class DecisionServicer:
+class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
     """Answers over a pool of workers."""
 
     def __init__(self, pool: WorkerPool, metrics: AiMetrics) -> None:
         self._pool = pool
         self._metrics = metrics
 
-    async def Decide(  # noqa: N802 - the name of the RPC
+    async def Decide(
         self, request: messages.DecideRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> messages.DecideResponse:
         """Chooses one of the legal actions; what it raises stands in the .proto file."""
@@ -60,7 +61,7 @@ class DecisionServicer:
             self._metrics.seconds.labels(bot.id).observe(time.monotonic() - began)
         return messages.DecideResponse(action_index=index)
 
-    async def ListBots(  # noqa: N802 - the name of the RPC
+    async def ListBots(
         self, request: messages.ListBotsRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> messages.ListBotsResponse:
         """Lists the bots, weakest first. A page token is the number of bots before the page."""
@@ -92,8 +93,8 @@ class DecisionServicer:
         except WorkersLost:
             raise RamiError(reasons.ERROR_REASON_INTERNAL, "workers died of a decision") from None
         match answer:
-            case Chosen(index):
-                return index
+            case Chosen(place):
+                return place
             case Invalid(field, description):
                 raise InvalidRequest(field, description)
             case Failed(traceback):

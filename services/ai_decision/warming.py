@@ -17,8 +17,7 @@ from rami_engine import (
     seat_view,
     start_round,
 )
-from rami_wire.actions import action_to_proto
-from rami_wire.views import view_to_proto
+from rami_wire import action_to_proto, view_to_proto
 
 
 def sample_request(bot: str) -> decision_service_pb2.DecideRequest:
@@ -39,4 +38,4 @@ def warm_up() -> None:
     for bot in BOTS:
         answer = decide(sample_request(bot.id).SerializeToString(), lambda: False)
         if not isinstance(answer, Chosen):
-            raise RuntimeError(f"{bot.id} does not decide: {answer}")
+            raise RuntimeError(f"{bot.id} does not decide: {answer}")  # noqa: TRY004 - no caller's type is wrong

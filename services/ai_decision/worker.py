@@ -1,8 +1,8 @@
 """A worker process: jobs in on stdin, answers out on stdout, one at a time, until stdin is closed.
 
-Started as `python -m ai_decision.worker`, a fresh interpreter that imports bots, engine and messages and nothing of gRPC.
-It ends when the front closes the pipe or dies, however it dies; signals meant for the whole group are left
-to the front, which ends its workers when it has drained. Standard output belongs to the frames alone.
+Started as `python -m ai_decision.worker`, a fresh interpreter that imports bots, engine and messages and nothing of
+gRPC. It ends when the front closes the pipe or dies, however it dies; signals meant for the whole group are left to
+the front, which ends its workers when it has drained. Standard output belongs to the frames alone.
 """
 
 from __future__ import annotations

@@ -1,0 +1,74 @@
+"""What a worker makes of a request: the policy's choice, or the field that is wrong."""
+
+import pytest
+
+from ai_decision.deciding import decide
+from ai_decision.frames import Chosen, Invalid
+from ai_decision.warming import sample_request, warm_up
+from rami_bots import BOTS, find_bot, time_enough
+from rami_engine import Phase, cards_of, format_card, legal_actions, seat_view
+from unit.ai.requests import request_for, some_turn
+from unit.ai.wrong_requests import SPOILED, Spoiled
+from unit.engine.positions import round_of
+
+
+@pytest.mark.parametrize("bot", [bot.id for bot in BOTS])
+@pytest.mark.parametrize("phase", [Phase.DRAW, Phase.PLAY])
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_the_answer_is_what_the_policy_chooses_from_the_view(bot: str, phase: Phase, players: int) -> None:
+    match = some_turn(players, players=players, phase=phase)
+    seat = round_of(match).turn
+    legal = legal_actions(match, seat)
+    expected = find_bot(bot).policy(seat_view(match, seat), legal, 77, time_enough)
+    answer = decide(request_for(match, bot, 77).SerializeToString(), time_enough)
+    assert answer == Chosen(legal.index(expected))
+
+
+@pytest.mark.parametrize("spoiled", SPOILED, ids=str)
+def test_a_request_that_is_wrong_in_one_place_is_refused_and_the_field_named(spoiled: Spoiled) -> None:
+    request = request_for(some_turn(), "easy")
+    spoiled.spoil(request)
+    answer = decide(request.SerializeToString(), time_enough)
+    assert isinstance(answer, Invalid)
+    assert answer.field == spoiled.field.format(last=len(request.legal_actions) - 1)
+    assert answer.description
+
+
+def test_no_description_names_a_card() -> None:
+    for spoiled in SPOILED:
+        request = request_for(some_turn(), "easy")
+        spoiled.spoil(request)
+        answer = decide(request.SerializeToString(), time_enough)
+        assert isinstance(answer, Invalid)
+        assert not any(format_card(card) in answer.description for card in range(52))
+
+
+def test_a_draw_without_a_discard_pile_is_refused() -> None:
+    request = request_for(some_turn(phase=Phase.DRAW), "easy")
+    request.view.stock_size += len(request.view.discards)
+    del request.view.discards[:]
+    assert decide(request.SerializeToString(), time_enough) == Invalid(
+        "view.discards", "must hold a card when a seat is to draw"
+    )
+
+
+def test_states_that_differ_in_hidden_cards_alone_give_the_same_request() -> None:
+    match = some_turn()
+    other = match.copy()
+    current = round_of(other)
+    rival = 1 - current.turn
+    history = current.history
+    hidden = next(card for card in cards_of(current.hands[rival]) if history.trace(card).taken_by != rival)
+    top = current.deck[current.stock_pos]
+    current.hands[rival] ^= 1 << hidden | 1 << top
+    current.deck = current.deck[: current.stock_pos] + bytes(
+        [hidden if card == top else card for card in reversed(current.deck[current.stock_pos :])]
+    )
+    assert current.hands != round_of(match).hands
+    assert request_for(other, "hard").SerializeToString() == request_for(match, "hard").SerializeToString()
+
+
+def test_the_sample_that_warms_a_worker_is_one_that_every_bot_decides() -> None:
+    warm_up()
+    for bot in BOTS:
+        assert isinstance(decide(sample_request(bot.id).SerializeToString(), time_enough), Chosen)

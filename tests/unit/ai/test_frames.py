@@ -1,0 +1,47 @@
+"""What goes through the pipes comes out as it went in."""
+
+import pytest
+
+from ai_decision.frames import (
+    LENGTH,
+    Answer,
+    Chosen,
+    Failed,
+    Invalid,
+    decode_answer,
+    decode_job,
+    encode_answer,
+    encode_job,
+    encode_ready,
+)
+
+
+def body_of(frame: bytes) -> bytes:
+    (length,) = LENGTH.unpack_from(frame)
+    assert length == len(frame) - LENGTH.size
+    return frame[LENGTH.size :]
+
+
+@pytest.mark.parametrize(("request_bytes", "deadline"), [(b"", 0.0), (b"\0abc\xff", 12345.678), (b"x" * 70_000, -1.5)])
+def test_jobs_round_trip(request_bytes: bytes, deadline: float) -> None:
+    assert decode_job(body_of(encode_job(request_bytes, deadline))) == (request_bytes, deadline)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Chosen(0), Chosen(2**32 - 1), Invalid("view.seat", "must be set: é"), Failed("Traceback\n\0\n"), Failed("")],
+)
+def test_answers_round_trip(answer: Answer) -> None:
+    decoded = decode_answer(body_of(encode_answer(answer)))
+    assert decoded == answer
+    assert type(decoded) is type(answer)
+
+
+def test_ready_is_no_answer() -> None:
+    assert decode_answer(body_of(encode_ready())) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"\x07", b"\x01\x01", b"\x02\xff\xfe", b"\x03\xff"])
+def test_nonsense_is_an_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"no answer|decode"):
+        decode_answer(body)

@@ -1,0 +1,58 @@
+"""Playouts end, keep all cards, and give the points that the rules give."""
+
+import random
+
+import pytest
+
+from rami_bots.playout import Table
+from rami_engine import FULL_DECK, hand_size, mask_of, mask_points
+from unit.engine.positions import mask
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_a_playout_keeps_all_cards_and_ends_with_a_winner(players: int) -> None:
+    rng = random.Random(players)
+    for _ in range(200):
+        deck = rng.sample(range(52), 52)
+        size = hand_size(players)
+        hands = [mask_of(deck[seat * size : (seat + 1) * size]) for seat in range(players)]
+        table = Table(hands, deck[players * size + 1 :], deck[players * size : players * size + 1], (), ace_high=False)
+        winner, points = table.play_out(0)
+        on_table = 0
+        for meld in table.melds:
+            on_table |= meld
+        counted = sum(hand.bit_count() for hand in table.hands) + on_table.bit_count()
+        counted += len(table.stock) + len(table.discards)
+        held = [mask_points(hand, False) for hand in table.hands]
+        assert points == sum(held) - held[winner]
+        assert held[winner] == min(held)
+        gone_out = not table.hands[winner]
+        # Who goes out leaves its last cards uncounted: nobody asks where they went.
+        assert counted == 52 or gone_out
+        assert on_table & sum(table.hands) == 0
+        assert (on_table | sum(table.hands)) & ~FULL_DECK == 0
+
+
+def test_a_seat_with_a_full_hand_of_melds_goes_out() -> None:
+    hands = [mask("2C 3C 4C 9D TD JD KS"), mask("5H 6H 9S")]
+    table = Table(hands, [0], [mask("7S").bit_length() - 1], (), ace_high=False)
+    assert table.play_out(0, drawn=mask("QD").bit_length() - 1) == (0, 20)
+
+
+def test_a_held_meld_is_laid_and_opened_to_all_when_the_stock_runs_low() -> None:
+    hands = [mask("2C 3C 4C 9D JH KS 7H"), mask("5C AH AS 9S TD QS 6D")]
+    table = Table(hands, [], [mask("7S").bit_length() - 1], (), ace_high=False)
+    table.play_out(0, drawn=mask("QD").bit_length() - 1)
+    assert mask("2C 3C 4C") in table.melds or mask("2C 3C 4C 5C") in table.melds
+
+
+def test_a_drawn_card_that_fits_the_table_is_laid_off_and_the_last_one_discarded() -> None:
+    drawn = mask("6C").bit_length() - 1
+    table = Table([mask("KS"), mask("5H 6H 9S")], [], [51], [mask("3C 4C 5C")], ace_high=False)
+    assert table.play_out(0, drawn=drawn) == (0, 20)
+    assert table.hands[0] == 0
+
+
+def test_with_an_empty_stock_and_a_useless_discard_the_lowest_hand_wins() -> None:
+    table = Table([mask("KS QD"), mask("5H 6H")], [], [mask("2C").bit_length() - 1], (), ace_high=False)
+    assert table.play_out(0) == (1, 20)
