@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import lru_cache
@@ -175,17 +174,6 @@ async def refusal(call: Awaitable[Any]) -> Refusal:
         peer = from_rpc_error(error)
         return Refusal(peer.code.name, reason_name(peer.reason) if peer.reason else "", peer.metadata)
     raise AssertionError(f"the call was not refused: {answer}")
-
-
-async def end_of(stream: grpc.aio.Call) -> Refusal:
-    """How a stream ends that may bring messages before."""
-
-    async def read_on() -> None:
-        async for _ in stream:  # type: ignore[attr-defined]  # every streaming call can be iterated
-            pass
-
-    async with asyncio.timeout(CALL_SECONDS):
-        return await refusal(read_on())
 
 
 class _SharedSheets:

@@ -79,21 +79,7 @@ class Follower:
 
     async def end(self) -> Refusal:
         """Read to the end, which must be an error: which one."""
-
-        async def read_on() -> None:
-            while (message := await self.call.read()) is not grpc.aio.EOF:
-                self.take(message)
-            code = await self.call.code()
-            if code is not grpc.StatusCode.OK:
-                raise grpc.aio.AioRpcError(
-                    code,
-                    await self.call.initial_metadata(),
-                    await self.call.trailing_metadata(),
-                    await self.call.details(),
-                )
-
-        async with asyncio.timeout(CALL_SECONDS):
-            return await refusal(read_on())
+        return await end_of(self.call, self.take)
 
     async def close(self) -> None:
         self.call.cancel()
@@ -103,6 +89,23 @@ class Follower:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+async def end_of(call: Any, take: Callable[[Any], None] | None = None) -> Refusal:
+    """How a stream ends, which must be with an error; what comes before is handed to `take`."""
+
+    async def read_on() -> None:
+        while (message := await call.read()) is not grpc.aio.EOF:
+            if take is not None:
+                take(message)
+        code = await call.code()
+        if code is not grpc.StatusCode.OK:
+            raise grpc.aio.AioRpcError(
+                code, await call.initial_metadata(), await call.trailing_metadata(), await call.details()
+            )
+
+    async with asyncio.timeout(CALL_SECONDS):
+        return await refusal(read_on())
 
 
 class Watch(Follower):
