@@ -17,7 +17,8 @@ import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Final, TypeVar
+import threading
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import uvloop
 from google.protobuf import descriptor_pool
@@ -199,7 +200,7 @@ class App:
         self.health.drain()
         self.draining.set()
         grace = self.settings.drain_grace_seconds
-        deadline = asyncio.get_running_loop().time() + grace
+        deadline = asyncio.get_running_loop().time() + grace * 0.95
         await self.server.stop(grace * 0.7)
         # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
         await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())
@@ -295,7 +296,7 @@ async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _on_signal, stop)
+        loop.add_signal_handler(number, _on_signal, stop, settings.drain_grace_seconds)
     app = App(settings, service_name)
     try:
         await app.start(build)
@@ -308,12 +309,20 @@ async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]
     return 0
 
 
-def _on_signal(stop: asyncio.Event) -> None:
+def _on_signal(stop: asyncio.Event, grace_seconds: float) -> None:
     if stop.is_set():
         # Whoever asks twice does not want to wait for anything, this loop included.
-        _log.warning("forced to end")
-        os._exit(EXIT_FAILED)
+        _end_by_force()
     stop.set()
+    # Draining keeps its time. What comes after it, such as a thread that never returns, does not by itself.
+    watchdog = threading.Timer(grace_seconds + 1.0, _end_by_force)
+    watchdog.daemon = True
+    watchdog.start()
+
+
+def _end_by_force() -> NoReturn:
+    _log.warning("forced to end")
+    os._exit(EXIT_FAILED)
 
 
 def _say(line: str) -> None:

@@ -19,12 +19,14 @@ from rami_kit.settings import Durability, ServiceSettings, SettingsError
 from rami_kit.store_node import Call, StoreNode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from rami_kit.metrics import Metrics
 
 PROBE_SECONDS: Final = 1.0
 """How often a healthy store is asked for its time."""
+CLOCK_DRIFT: Final = 1e-4
+"""How far two clocks may run apart in a second, in seconds."""
 AWAY_PROBE_SECONDS: Final = 0.25
 """How often a store that is away is looked for."""
 
@@ -54,6 +56,8 @@ class StoreClock:
 
     def __init__(self) -> None:
         self._offset: float | None = None
+        self._error = 0.0
+        self._adjusted_at = 0.0
 
     def now(self) -> float:
         """Unix seconds as the store counts them. Raises StoreUnavailable before it was first reached."""
@@ -62,8 +66,15 @@ class StoreClock:
         return time.monotonic() + self._offset
 
     def adjust(self, store_seconds: float, sent_at: float, received_at: float) -> None:
-        """Takes over a time that the store gave between two readings of the monotonic clock."""
-        self._offset = store_seconds - (sent_at + received_at) / 2
+        """Takes over a time that the store gave between two readings of the monotonic clock.
+
+        The longer an answer took, the less it says: one that took long moves the clock only when the store's own
+        clock must have been set, or another server has taken over.
+        """
+        offset, error = store_seconds - (sent_at + received_at) / 2, (received_at - sent_at) / 2
+        doubt = self._error + (received_at - self._adjusted_at) * CLOCK_DRIFT
+        if self._offset is None or error <= doubt or abs(offset - self._offset) > error + doubt:
+            self._offset, self._error, self._adjusted_at = offset, error, received_at
 
 
 class Store:
@@ -131,8 +142,8 @@ class Store:
         keys: Sequence[str | bytes],
         args: Sequence[resp.Argument] = (),
         durable: bool = False,
-    ) -> Awaitable[Any]:
-        """Runs a script once and gives its raw reply: bytes, int, list or None.
+    ) -> asyncio.Future[Any]:
+        """Runs a script once; the future gets its raw reply: bytes, int, list or None.
 
         It leaves with the other calls of this turn of the event loop. With `durable` the reply comes only
         after the step is as durable as the settings say; one that is applied but not durable in time is
@@ -144,15 +155,15 @@ class Store:
         self._node.submit(Call(future, script.name, packed, script=script.lua, rest=rest, durable=durable))
         return future
 
-    def read(self, *command: resp.Argument) -> Awaitable[Any]:
+    def read(self, *command: resp.Argument) -> asyncio.Future[Any]:
         """Sends one command that changes nothing; a lost answer is StoreUnavailable: ask again."""
         return self._command(command, repeatable=True)
 
-    def write(self, *command: resp.Argument) -> Awaitable[Any]:
+    def write(self, *command: resp.Argument) -> asyncio.Future[Any]:
         """Sends one command that changes something and needs no script; a lost answer is StoreUncertain."""
         return self._command(command, repeatable=False)
 
-    def _command(self, command: tuple[resp.Argument, ...], *, repeatable: bool) -> Awaitable[Any]:
+    def _command(self, command: tuple[resp.Argument, ...], *, repeatable: bool) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = self._loop.create_future()
         name = command[0]
         assert isinstance(name, str)  # the name is a metric's label

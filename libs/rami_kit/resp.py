@@ -139,6 +139,9 @@ async def connect(address: Address, *, timeout_seconds: float, client_name: str)
     except TimeoutError:
         _close(connection)
         raise ConnectError(f"no answer from {address} within {timeout_seconds:g} s") from None
+    except UnicodeError:
+        _close(connection)
+        raise ConnectError(f"{address} is no name of a host") from None
     except OSError as error:
         _close(connection)
         raise ConnectError(f"cannot reach {address}: {error.strerror or type(error).__name__}") from None

@@ -47,7 +47,7 @@ class SettingsError(Exception):
 class ServiceSettings(BaseSettings):
     """What every service is told from outside. Names of variables are the upper-cased fields with RAMI_."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
 
     needs_store: ClassVar[bool] = True
     """Whether the service refuses to start without a store."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rami_kit.redis_store import Store
 
 FIRST_BACKOFF_SECONDS: Final = 0.05
-LAST_BACKOFF_SECONDS: Final = 2.0
+LAST_BACKOFF_SECONDS: Final = 1.0
 PING_SECONDS: Final = 5.0
 """A connection that says nothing for this long is asked whether it is still there."""
 CHANNELS_A_COMMAND: Final = 500

@@ -346,7 +346,36 @@ async def test_tls_and_client_certificates(tmp_path: Path) -> None:
             await close_channels(good, *bad, grace_seconds=0)
 
 
-# Channels.
+# Channels and connections.
+
+
+async def test_g7_an_ageing_connection_fails_no_call_and_cuts_no_stream() -> None:
+    release = asyncio.Event()
+
+    async def waiting(_request: StringValue) -> AsyncIterator[StringValue | bytes]:
+        yield StringValue(value="open")
+        await release.wait()
+        yield StringValue(value="still open")
+
+    aged = settings(max_connection_age_seconds=1)
+    peers: set[str] = set()
+
+    class PeerNoting(EchoServicer):
+        async def Say(self, request: StringValue, context: Any) -> StringValue | bytes:  # noqa: N802 - the RPC
+            peers.add(context.peer())
+            return await super().Say(request, context)
+
+    noting = PeerNoting()
+    noting.on_count = waiting
+    async with running_app(aged, build_echo(noting), "game") as app, channel_to(app) as channel:
+        stub = EchoStub(channel)
+        stream = stub.count(text("x"), metadata=player("ada"))
+        await stream.read()
+        async with asyncio.timeout(TIMEOUT):
+            while len(peers) < 3:
+                assert value_of(await stub.say(text("x"), timeout=TIMEOUT, metadata=player("ada"))) == "x"
+        release.set()
+        assert value_of(await stream.read()) == "still open"  # type: ignore[arg-type]  # a message, not the end
 
 
 async def test_a_channel_finds_a_peer_that_comes_back() -> None:
