@@ -191,17 +191,16 @@ class RoomStream:
 
     def _is_turning_point(self, step: CommittedStep) -> bool:
         """Whether a step ends the stream, or the viewer's seat is another after it."""
+        turns = False
         for change in step.public_changes:
-            kind = change.WhichOneof("kind")
-            if kind == "room_closed":
+            if change.HasField("room_closed"):
                 self._ended = True
                 return True
-            if kind == "seat_changed":
+            if change.HasField("seat_changed"):
                 seat = change.seat_changed.seat
                 holds = seat.player.player_id == self._player_id
-                if holds != (seat.seat == self._seat):
-                    return True
-        return False
+                turns = turns or holds != (seat.seat == self._seat)
+        return turns
 
     async def _fresh_start(self) -> bytes:
         """A snapshot in place of steps that were lost; says so when the viewer's past is no longer true."""
