@@ -5,6 +5,7 @@ gRPC passes unknown option names in silence; those here are spelled as in the C 
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,12 +57,19 @@ def bind(server: grpc.aio.Server, settings: ServiceSettings) -> int:
     """
     address = f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"
     credentials = _server_credentials(settings)
+    # The core says no more than that it failed, and writes to stderr by itself: ask the system first.
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((settings.host, settings.port))
+    except OSError as error:
+        raise PortTakenError(f"cannot listen on {address} (RAMI_HOST, RAMI_PORT): {error.strerror}") from None
     try:
         if credentials is None:
             return server.add_insecure_port(address)
         return server.add_secure_port(address, credentials)
     except RuntimeError:
-        raise PortTakenError(f"cannot listen on {address} (RAMI_HOST, RAMI_PORT): is the port taken?") from None
+        raise PortTakenError(f"cannot listen on {address} (RAMI_HOST, RAMI_PORT)") from None
 
 
 def _server_credentials(settings: ServiceSettings) -> grpc.ServerCredentials | None:

@@ -81,6 +81,14 @@ def test_a_store_that_cannot_keep_the_promise(
     assert "RAMI_DURABILITY" in capsys.readouterr().err
 
 
+def test_an_address_that_is_not_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for host in ("192.0.2.1", "no.such.host.invalid"):
+        monkeypatch.setenv("RAMI_HOST", host)
+        assert main(Storeless, nothing, "game", []) == 1
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.startswith(f"game: cannot listen on {host}:0 (RAMI_HOST, RAMI_PORT): ")
+
+
 def test_a_service_may_refuse_what_only_it_knows(capsys: pytest.CaptureFixture[str]) -> None:
     async def build(_app: App) -> None:
         raise SettingsError("RAMI_GAME_ADDRESS: names this very service")

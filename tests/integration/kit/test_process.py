@@ -187,13 +187,14 @@ async def test_a_taken_port_is_one_clear_line(setting: str, other: str) -> None:
     line = error_of(code, err)
     assert f"127.0.0.1:{port}" in line
     assert setting in line
+    assert "in use" in line
 
 
 async def test_two_processes_never_share_a_port() -> None:
     async with running() as first:
         code, _, err = await ended(await begin(RAMI_PORT=str(first.line["port"])))
         assert code == 1
-        assert "taken" in error_of(code, err)
+        assert "in use" in error_of(code, err)
 
 
 async def test_a_bad_setting_is_one_clear_line() -> None:
