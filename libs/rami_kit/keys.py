@@ -8,17 +8,17 @@
     {p<n>}:finished             stream      ended matches, for ratings                    game         trimmed
     {p<n>}:list:<status>        sorted set  public rooms in a state by creation time      game         for ever
     {p<n>}:code:<CODE>          string      token of the room of a join code              game         room expiry
-    {mm}:ticket:<id>            hash        a ticket                                      matchmaking  ticket expiry
-    {mm}:live:<player>          string      id of the live ticket of a player             matchmaking  ticket expiry
-    {mm}:waiting                sorted set  waiting tickets by the time they expire       matchmaking  ticket expiry
-    {mm}:changes                stream      tickets that came into and left the queue     matchmaking  ticket expiry
+    {mm}:ticket:<id>            hash        a ticket                                      matchmaking  1 min, 5 min when over
+    {mm}:live:<player>          string      id of the live ticket of a player             matchmaking  as its ticket
+    {mm}:waiting                sorted set  waiting tickets by the time they expire       matchmaking  1 day
+    {mm}:changes                stream      tickets that came into and left the queue     matchmaking  5 min
     {mm}:events                 channel     ids of tickets whose state has changed        matchmaking  -
-    {mm}:claim:<match>          hash        a claim: a match that is being made           matchmaking  claim expiry
-    {mm}:claims                 sorted set  claims by the time their lease ends           matchmaking  claim expiry
-    {mm}:waits:<pool>           list        how long the latest matched players waited    matchmaking  a day
-    {mm}:player:<player>        string      rating and record of a player or bot          matchmaking  a year
-    {mm}:leaderboard            sorted set  rated players and bots by rating              matchmaking  a year
-    {mm}:rated:<room>           string      the match of a room is in the ratings         matchmaking  rated expiry
+    {mm}:claim:<match>          hash        a claim: a table that is being seated         matchmaking  1 day
+    {mm}:claims                 sorted set  claims by the time their lease ends           matchmaking  1 day
+    {mm}:waits:<pool>           list        how long the latest matched players waited    matchmaking  1 day
+    {mm}:player:<player>        string      rating and record of a player or bot          matchmaking  400 days
+    {mm}:leaderboard            sorted set  rated players and bots by rating              matchmaking  400 days
+    {mm}:rated:<room>           string      the match of a room is in the ratings         matchmaking  30 days
 
 The braces are a hash tag: on a cluster everything of one partition lies in one slot, so that one script may
 touch it all; all of matchmaking lies in one more. Keys of a room get a TTL with every write; sets and streams
