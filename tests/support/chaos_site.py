@@ -1,0 +1,194 @@
+"""A cluster for chaos: store, bots and replicas as processes, with proxies on every way that can be cut.
+
+players -> AnswerProxy -> replica -> StoreProxy -> store
+                          replica -> Proxy -> bots
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from support.chaos_evidence import Sorter
+from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
+from support.chaos_processes import BOTS, GAME, ChaosProcess, ChaosStore
+from support.chaos_proxy import AnswerProxy, Proxy
+from support.chaos_store_proxy import StoreProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from support.chaos_evidence import Evidence
+    from support.chaos_resp import ScriptCall
+    from support.chaos_store_proxy import Trap
+
+GOES_ON_SECONDS = 5.0
+"""How soon a match goes on after the process that it needs is back, or at once where another replica lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a durability setting promises, and the store that it is tried with."""
+
+    name: str
+    durability: str
+    store_options: Mapping[str, str]
+    store_may_die: bool = False
+    """Kills of the store are part of the run."""
+    loses_commits: bool = False
+    """The store comes back without its latest commits: what was acknowledged may be gone, and must be told."""
+    replicas: int = 2
+
+
+MEMORY = Mode("memory", "memory", {})
+MEMORY_ALONE = Mode("memory-alone", "memory", {}, replicas=1)
+MEMORY_LOSSY = Mode(
+    "memory-everysec",
+    "memory",
+    {"appendonly": "yes", "appendfsync": "everysec"},
+    store_may_die=True,
+    loses_commits=True,
+)
+FSYNC = Mode("fsync", "fsync", {"appendonly": "yes", "appendfsync": "always"}, store_may_die=True)
+
+
+class Replica:
+    """One process of the game service, and the ways to and from it."""
+
+    def __init__(self, process: ChaosProcess, front: AnswerProxy, back: StoreProxy) -> None:
+        self.process = process
+        self.front = front
+        self.back = back
+
+
+class Site:
+    """Everything that runs. Use it as an async context manager; nothing of it outlives the context."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        directory: Path,
+        *,
+        game: tuple[str, ...] = GAME,
+        replicas: int | None = None,
+        bots: bool = True,
+    ) -> None:
+        """`game` is what the interpreter runs as the game service."""
+        self.mode = mode
+        self.journal = Journal(directory / "journal.jsonl")
+        self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
+        """Asked about every commit as it comes by."""
+        self.replicas: list[Replica] = []
+        (directory / "store").mkdir()
+        self.store = ChaosStore(directory / "store", mode.store_options)
+        self.bots = ChaosProcess("bots", BOTS, {}, directory)
+        self._with_bots = bots
+        self._game = game
+        self._replica_count = replicas or mode.replicas
+        self._directory = directory
+        self._bots_proxy = Proxy()
+        self._stack = AsyncExitStack()
+        self._sorter = Sorter()
+        self.journal.listen(self._sorter.take)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def _start(self) -> None:
+        stack = self._stack
+        stack.callback(self.journal.close)
+        await stack.enter_async_context(self._bots_proxy)
+        stack.push_async_callback(self.store.stop)
+        await self.store.start()
+        starts = []
+        if self._with_bots:
+            stack.push_async_callback(self.bots.stop)
+            starts.append(self.start_bots())
+        for number in range(self._replica_count):
+            replica = await self._make_replica(number)
+            self.replicas.append(replica)
+            stack.push_async_callback(replica.process.stop)
+            starts.append(self.start_replica(replica))
+        await asyncio.gather(*starts)
+
+    async def _make_replica(self, number: int) -> Replica:
+        front = await self._stack.enter_async_context(AnswerProxy())
+        back = await self._stack.enter_async_context(StoreProxy(lambda call: self._on_commit(number, call)))
+        back.target_port = self.store.port
+        environment = {
+            "RAMI_REDIS_URL": f"redis://{back.address}/0",
+            "RAMI_AI_ADDRESS": self._bots_proxy.address,
+            "RAMI_DURABILITY": self.mode.durability,
+        }
+        return Replica(ChaosProcess(f"game-{number}", self._game, environment, self._directory), front, back)
+
+    async def start_replica(self, replica: Replica) -> None:
+        """Start the process of a replica, for the first time or again."""
+        await replica.process.start()
+        replica.front.target_port = replica.process.port
+
+    async def start_bots(self) -> None:
+        """Start the decision service, for the first time or again."""
+        await self.bots.start()
+        self._bots_proxy.target_port = self.bots.port
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where players reach the replicas."""
+        return [replica.front.address for replica in self.replicas]
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the journal holds so far."""
+        return self._sorter.evidence
+
+    async def goes_on(self, why: str) -> bool:
+        """Write down that every match must go on from now, and wait until each has; False when one does not."""
+        expected = Expected(self.journal.now(), why, GOES_ON_SECONDS, time.time_ns())
+        self.journal.write(expected)
+        rooms = [room for room in self.evidence.rooms.values() if room.news and room.over_at is None]
+
+        def all_went_on() -> bool:
+            return all(room.over_at is not None or room.went_on(expected) for room in rooms)
+
+        return await self.journal.until(all_went_on, GOES_ON_SECONDS + 0.5)
+
+    def struck(self, fault: str) -> None:
+        """Write down that a fault has been put in."""
+        self.journal.write(Struck(self.journal.now(), fault))
+
+    async def kill_replica(self, replica: Replica) -> None:
+        """End a replica by signal 9."""
+        self._write_kill(replica.process.name)
+        await replica.process.kill()
+
+    async def kill_bots(self) -> None:
+        """End the decision service by signal 9."""
+        self._write_kill(self.bots.name)
+        await self.bots.kill()
+
+    async def kill_store(self, lose: int = 0) -> None:
+        """End the store by signal 9; it then comes back without so many of its latest commits."""
+        self._write_kill("store")
+        await self.store.kill()
+        if lose and self.store.lose_commits(lose):
+            self.journal.write(Lost(self.journal.now()))
+
+    def _write_kill(self, process: str) -> None:
+        self.journal.write(Killed(self.journal.now(), process))
+
+    def _on_commit(self, number: int, call: ScriptCall) -> Trap | None:
+        self.store.note_commit()
+        return self.set_trap(self.replicas[number], call)

@@ -1,0 +1,145 @@
+"""Rooms for chaos: set up while all is quiet, played through every fault, and read out when they are over.
+
+Three kinds: two people, one of them streaming; a person with two bots; bots alone, watched. Each has a spectator at
+another replica than its host.
+"""
+
+from __future__ import annotations
+
+import random
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+import grpc.aio
+
+from rami.game.v1 import game_service_pb2 as pb
+from support.chaos_journal import AtRest, Replayed
+from support.chaos_players import Spectator
+from support.chaos_seats import SeatedPlayer, StreamPlayer, UnaryPlayer
+from support.game_cluster import request_id, room_options
+
+if TYPE_CHECKING:
+    from rami.game.v1 import room_pb2
+    from support.chaos_site import Site
+
+TARGET_SCORE = 40
+BOT_PACE_SECONDS = 0.02
+REST_SECONDS = 5.0
+"""Far longer than any last step takes to its last watcher."""
+END_SECONDS = 20.0
+OPEN_SECONDS = 20.0
+
+
+class Kind(Enum):
+    """Who sits at a table."""
+
+    DUEL = auto()
+    MIXED = auto()
+    BOTS = auto()
+
+
+class Table:
+    """One room and everybody who has to do with it."""
+
+    def __init__(
+        self,
+        site: Site,
+        kind: Kind,
+        name: str,
+        seed: str,
+        *,
+        people: tuple[type[SeatedPlayer], type[SeatedPlayer]] = (UnaryPlayer, StreamPlayer),
+        watched_at: int | None = None,
+    ) -> None:
+        """`name` is part of the names of its players; `seed` decides what they do. `people` are the host and the
+        guest. With `watched_at` all watch at that replica for ever, else the host at the first, others at the next.
+        """
+        self.kind = kind
+        self._people = people
+        self._watched_at = watched_at
+        self.room = ""
+        self.name = name
+        self._site = site
+        self._seed = seed
+        self.players: list[Spectator] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether the match has ended, as far as its host was told."""
+        return self.players[0].over
+
+    async def open(self) -> None:
+        """Create the room, let everybody sit down, and start the match."""
+        seats = {Kind.DUEL: 2, Kind.MIXED: 3, Kind.BOTS: 2}[self.kind]
+        host = self._add(Spectator if self.kind is Kind.BOTS else self._people[0], "host", 0)
+        request = pb.CreateRoomRequest(
+            request_id=request_id(),
+            options=room_options(seats, target=TARGET_SCORE, turn_limit=0, bot_pace=BOT_PACE_SECONDS),
+            observe=self.kind is Kind.BOTS,
+        )
+        bots = {Kind.DUEL: [], Kind.MIXED: [1, 2], Kind.BOTS: [0, 1]}[self.kind]
+        request.bots.extend(pb.BotSeat(seat=seat, bot="easy") for seat in bots)
+        room: room_pb2.Room = (await host.call("CreateRoom", request)).room
+        self.room = room.room_id
+        if self.kind is Kind.DUEL:
+            guest = self._add(self._people[1], "guest", 1)
+            await guest.call("JoinRoom", pb.JoinRoomRequest(request_id=request_id(), room_id=self.room))
+        self._add(Spectator, "spectator", 1)
+        for seat, player in enumerate(self.players):
+            if isinstance(player, SeatedPlayer):
+                player.sit(self.room, seat)
+            else:
+                player.sit(self.room)
+        watching = await self._site.journal.until(lambda: all(player.version for player in self.players), OPEN_SECONDS)
+        assert watching, f"not everybody at {self.name} was told what there is"
+        await host.call("StartMatch", pb.StartMatchRequest(request_id=request_id(), room_id=self.room))
+
+    async def finish(self) -> None:
+        """Bring the match to its end: people get up and leave, bots play on to the end."""
+        if self.over:
+            return
+        people = [player for player in self.players if isinstance(player, SeatedPlayer)]
+        for player in people:
+            await player.rest()
+        for player in people:
+            request = pb.LeaveRoomRequest(request_id=request_id(), room_id=self.room)
+            await player.call("LeaveRoom", request)
+        await self._site.journal.until(lambda: self.over, END_SECONDS)
+
+    async def close(self) -> None:
+        """Write down what the service says of the room in the end, and let everybody go.
+
+        Writes nothing where the service refuses to say: the checker misses it then.
+        """
+        journal, host = self._site.journal, self.players[0]
+        try:
+            room = (await host.call("GetRoom", pb.GetRoomRequest(room_id=self.room))).room
+            journal.write(AtRest(journal.now(), self.room, room.version))
+            await journal.until(lambda: all(player.version == room.version for player in self.players), REST_SECONDS)
+            replay = await self._replay()
+            journal.write(Replayed(journal.now(), self.room, replay.SerializeToString()))
+        except grpc.aio.AioRpcError as error:
+            self._site.struck(f"the record of {self.room} cannot be read: {error.code().name}")
+        for player in self.players:
+            await player.get_up()
+
+    async def _replay(self) -> pb.GetReplayResponse:
+        whole = pb.GetReplayResponse()
+        token = ""
+        while True:
+            request = pb.GetReplayRequest(room_id=self.room, page_token=token)
+            page: pb.GetReplayResponse = await self.players[0].call("GetReplay", request)
+            whole.header.CopyFrom(page.header)
+            whole.rounds.extend(page.rounds)
+            token = page.next_page_token
+            if not token:
+                return whole
+
+    def _add(self, kind: type[Spectator], role: str, watched_at: int) -> Spectator:
+        site = self._site
+        chance = random.Random(f"{self._seed}-{role}")
+        replica = (watched_at if self._watched_at is None else self._watched_at) % len(site.replicas)
+        player = kind(f"{self.name}-{role}", site.addresses, site.journal, chance, replica=replica)
+        player.roaming = self._watched_at is None
+        self.players.append(player)
+        return player
