@@ -75,8 +75,10 @@ def up(
 
 
 async def _up(options: ClusterOptions, *, as_json: bool) -> None:
-    console = make_console(stderr=True)
-    async with Cluster(options, tell=console.print) as cluster:
+    console = make_console()
+    if not as_json:
+        console.print("Starting the store and all services …")
+    async with Cluster(options, tell=make_console(stderr=True).print) as cluster:
         addresses = cluster.addresses.as_json()
         if as_json:
             print(json.dumps(addresses), flush=True)
@@ -84,7 +86,8 @@ async def _up(options: ClusterOptions, *, as_json: bool) -> None:
             for name, address in addresses.items():
                 if address is not None:
                     console.print(f"{name:<14} {_listed(address)}")
-            console.print(f"{'logs':<14} {cluster.log_folder}\nReady. Ctrl-C stops everything.")
+            console.print(f"{'logs':<14} {cluster.log_folder}")
+            console.print("Ready. Ctrl-C stops everything.")
         await cluster.failed()
 
 

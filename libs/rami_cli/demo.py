@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rami.game.v1 import rules_pb2
 from rami_cli.cluster import Cluster, ClusterError, ClusterOptions
 from rami_cli.record import MatchRecord
 from rami_cli.running import with_cluster
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+TARGET_SCORE: Final = 60
+"""Enough for a few rounds, and soon reached."""
 MAX_SECONDS: Final = 90.0
 """A demo that takes longer has failed."""
 
@@ -72,7 +75,8 @@ async def _play_in(cluster: Cluster, console: Console, options: DemoOptions, see
 
 async def _play(client: Client, console: Console, options: DemoOptions, seed: int) -> None:
     await client.sign_in_as_guest("Demo")
-    ticket = await client.join_queue(player_counts=[options.seats], bots_allowed=True)
+    rules = rules_pb2.RuleOptions(target_score=TARGET_SCORE)
+    ticket = await client.join_queue(player_counts=[options.seats], rules=[rules], bots_allowed=True)
     console.print(f"Signed in as a guest and queued for a table of {options.seats}; bots fill it …")
     assignment = await client.wait_for_match(ticket.ticket_id)
     record = MatchRecord(options.save, assignment.room_id)

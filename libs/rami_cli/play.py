@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rami_client import Table, Update
 
 LEAVING: Final = frozenset({"q", "quit"})
+ENTROPY_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +70,37 @@ async def _connect_and_play(game: str, matchmaking: str | None, options: PlayOpt
                 seats=options.seats,
                 rules=rules_pb2.RuleOptions(target_score=options.target_score),
                 visibility=room_pb2.VISIBILITY_PRIVATE,
+                spectators_allowed=True,  # for `rami watch`; nobody but the player sees the hand
                 turn_time_limit=Duration(),  # a person may think
                 round_interval=Duration(seconds=2),
             ),
             bots=dict.fromkeys(range(1, options.seats), options.level),
         )
         record = MatchRecord(options.save, room.room_id)
-        async with client.table(room.room_id, seat=0, receipt=record.receipt) as table:
-            while not table.room.seats[0].entropy_set:
-                await table.changed()
-            await client.start_match(room.room_id)
-            finished = await _Game(table, console, plain=options.plain).play()
+        finished = False
+        try:
+            async with client.table(room.room_id, seat=0, receipt=record.receipt) as table:
+                await _bring_entropy(table)
+                await client.start_match(room.room_id)
+                finished = await _Game(table, console, plain=options.plain).play()
+        finally:
+            if not finished:  # also when interrupted: nobody is left to wait for
+                with suppress(RpcError):
+                    await client.leave_room(room.room_id)
         if not finished:
-            with suppress(RpcError):
-                await client.leave_room(room.room_id)
-            console.print("You have left the table.")
+            console.print("\nYou have left the table.")
             return
         assert table.view is not None, "a match that was played has a view"
         console.print(final_standings(table.room, table.view))
         console.print(record.finish(await client.replay(room.room_id)))
+
+
+async def _bring_entropy(table: Table) -> None:
+    """Waits until the table has brought entropy; a match without it is no worse than trusting the service."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ENTROPY_SECONDS):
+            while not table.room.seats[0].entropy_set:
+                await table.changed()
 
 
 class _Game:

@@ -1,0 +1,84 @@
+"""`rami play`, `watch` and `replay` against real services, driven the way a person drives them."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+from rami.game.v1 import room_pb2
+from rami_client import Client
+from support.commands import Command, names_in, rami
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROMPT = "Your move (? help, q quit): "
+
+
+async def start(up: Command) -> dict[str, str]:
+    addresses: dict[str, str] = json.loads(await up.read_until("\n"))
+    return addresses
+
+
+async def test_a_person_plays_a_match_and_others_watch_and_read_it(tmp_path: Path) -> None:
+    settings = {"RAMI_BOT_PACE_SECONDS": "0.01"}
+    async with rami("up", "--json", "--ports", "auto", folder=tmp_path, **settings) as up:
+        addresses = await start(up)
+        targets = ("--game", addresses["game"], "--matchmaking", addresses["matchmaking"])
+        play = ("play", *targets, "--seats", "2", "--level", "easy", "--target", "1", "--save", "saved")
+        async with rami(*play, folder=tmp_path) as person:
+            await person.read_until(PROMPT)
+            for typed, answer in (
+                ("?", "Type a number of the list"),
+                ("99", "there is no number 99"),
+                ("nonsense", "is not understood"),
+                ("5h 6h 7h", "draw first"),
+            ):
+                person.type(typed)
+                await person.read_until(PROMPT)
+                assert answer in person.output
+            while "Final standings" not in person.output:
+                person.type("1")
+                await person.read_until(": " if "wins the match" not in person.output else "standings")
+            assert await person.finish() == 0
+        assert "steps of the receipt, and all agree" in person.output
+        (file,) = (tmp_path / "saved").glob("*.replay.json")
+        room = file.name.partition(".")[0]
+
+        async with rami("replay", room, *targets, folder=tmp_path) as replay:
+            assert await replay.finish() == 0
+        assert "Replay verified" in replay.output
+        async with rami("watch", "p0-aaaaaaaaaaaaaaaa", *targets, folder=tmp_path) as watch:
+            assert await watch.finish() == 1
+        assert "ROOM_NOT_FOUND" in watch.output
+        up.process.send_signal(signal.SIGTERM)
+        assert await up.finish() == 0
+
+
+async def test_a_match_of_bots_is_watched_to_its_end(tmp_path: Path) -> None:
+    async with rami("up", "--json", "--ports", "auto", folder=tmp_path) as up:
+        addresses = await start(up)
+        game, matchmaking = addresses["game"], addresses["matchmaking"]
+        async with Client.connect(game=game, matchmaking=matchmaking) as client:
+            await client.sign_in_as_guest("Host")
+            options = room_pb2.RoomOptions(seats=2, spectators_allowed=True)
+            room = await client.create_room(options, bots={0: "easy", 1: "easy"}, observe=True)
+            targets = ("--game", game, "--matchmaking", matchmaking)
+            async with rami("watch", room.room_id, *targets, folder=tmp_path) as watch:
+                await client.start_match(room.room_id)
+                assert await watch.finish() == 0
+        assert watch.output.rstrip().endswith(" the match")
+        assert "Easy 1 draws from the stock" in watch.output
+        up.process.send_signal(signal.SIGTERM)
+        assert await up.finish() == 0
+
+
+async def test_leaving_ends_the_cluster_that_was_started(tmp_path: Path) -> None:
+    async with rami("play", folder=tmp_path) as person:
+        await person.read_until(PROMPT)
+        person.type("q")
+        assert await person.finish() == 0
+        assert "You have left the table." in person.output
+        assert person.descendants() == []
+    assert names_in(tmp_path) == []
