@@ -1,1 +1,1 @@
-"""rami_cli."""
+"""The `rami` command: start a cluster, play on it, watch it, and check what was played."""

@@ -29,6 +29,8 @@ _CHANNEL_OPTIONS: Final[Sequence[tuple[str, int]]] = (
     # A phone that changes networks leaves half-open connections: pings find them. Servers allow one in 5 s.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # Who only watches sends nothing for a long time: the pings must not end after two.
+    ("grpc.http2.max_pings_without_data", 0),
     # A restarted server is found again within a second, not within gRPC's default of up to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),

@@ -1,0 +1,115 @@
+"""What a cluster starts, in which order, and what each process is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rami_cli import cluster as cluster_module
+from rami_cli.cluster import DEFAULT_PORTS, Cluster, ClusterError, ClusterOptions
+from rami_cli.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from rami_cli.child import ChildSpec, Ready
+
+
+class Recorder:
+    """Stands in for processes: answers for each with ports of its own, and keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, ChildSpec] = {}
+
+    async def start(self, spec: ChildSpec) -> Ready:
+        number = len(self.specs)
+        self.specs[spec.name] = spec
+        ready: dict[str, Any] = {"service": spec.name, "port": 4000 + number, "metrics_port": 5000 + number}
+        return ready | {"url": "redis://127.0.0.1:4000/0"}
+
+    def told(self, name: str) -> dict[str, str]:
+        """The settings of a process."""
+        return {key: value for key, value in self.specs[name].environment.items() if key.startswith("RAMI_")}
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    recording = Recorder()
+
+    async def start(_: Supervisor, spec: ChildSpec) -> Ready:
+        return await recording.start(spec)
+
+    async def serving(_: list[str]) -> None:
+        return None
+
+    for name in ("RAMI_REDIS_URL", "RAMI_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Supervisor, "start", start)
+    monkeypatch.setattr(cluster_module, "_all_serving", serving)
+    return recording
+
+
+async def test_everything_is_started_in_order_and_knows_its_peers(recorder: Recorder) -> None:
+    options = ClusterOptions(
+        auto_ports=True, game_replicas=2, ai_workers=3, environment={"RAMI_BOT_PACE_SECONDS": "0.1"}
+    )
+    async with Cluster(options) as cluster:
+        addresses = cluster.addresses
+    assert list(recorder.specs) == ["store", "ai", "game", "game-2", "matchmaking"]
+    assert recorder.told("ai")["RAMI_WORKERS"] == "3"
+    assert "RAMI_REDIS_URL" not in recorder.told("ai")
+    for name in ("game", "game-2", "matchmaking"):
+        assert recorder.told(name)["RAMI_REDIS_URL"] == "redis://127.0.0.1:4000/0"
+        assert recorder.told(name)["RAMI_AI_ADDRESS"] == "127.0.0.1:4001"
+        assert recorder.told(name)["RAMI_MODE"] == "development"
+        assert recorder.told(name)["RAMI_HOST"] == "127.0.0.1"
+        assert (recorder.told(name)["RAMI_PORT"], recorder.told(name)["RAMI_METRICS_PORT"]) == ("0", "0")
+        assert recorder.told(name)["RAMI_BOT_PACE_SECONDS"] == "0.1"
+    assert recorder.told("matchmaking")["RAMI_GAME_ADDRESS"] == "ipv4:127.0.0.1:4002,127.0.0.1:4003"
+    assert (addresses.game, addresses.matchmaking) == ("127.0.0.1:4002", "127.0.0.1:4004")
+    assert addresses.metrics["game-2"] == "127.0.0.1:5003"
+
+
+async def test_a_restart_keeps_the_ports(recorder: Recorder) -> None:
+    async with Cluster(ClusterOptions(auto_ports=True)):
+        pass
+    game = recorder.specs["game"].pinned({"port": 7, "metrics_port": 8})
+    assert game == {"RAMI_PORT": "7", "RAMI_METRICS_PORT": "8"}
+    assert recorder.specs["store"].pinned({"port": 9}) == {"RAMI_STORE_PORT": "9"}
+
+
+async def test_only_the_first_replica_has_the_well_known_ports(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "_is_free", lambda _: True)
+    async with Cluster(ClusterOptions(game_replicas=2)):
+        pass
+    ports = {
+        name: (int(recorder.told(name)["RAMI_PORT"]), int(recorder.told(name)["RAMI_METRICS_PORT"]))
+        for name in recorder.specs
+        if name != "store"
+    }
+    assert ports == {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103), "game-2": (0, 0)}
+    assert DEFAULT_PORTS.keys() == {"game", "ai", "matchmaking"}
+
+
+async def test_a_store_of_ones_own_is_used_as_it_is(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAMI_REDIS_URL", "redis://:secret@store.example:6379/0")
+    monkeypatch.setenv("RAMI_MODE", "production")
+    async with Cluster(ClusterOptions(auto_ports=True)) as cluster:
+        assert cluster.addresses.redis == "redis://store.example:6379/0"
+    assert "store" not in recorder.specs
+    assert recorder.told("game")["RAMI_REDIS_URL"] == "redis://:secret@store.example:6379/0"
+    assert recorder.told("game")["RAMI_MODE"] == "production"
+
+
+async def test_services_that_never_serve_end_the_start(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(_: list[str]) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(cluster_module, "_all_serving", never)
+    monkeypatch.setattr(cluster_module, "HEALTHY_SECONDS", 0.05)
+    with pytest.raises(ClusterError, match="not every service is SERVING"):
+        async with Cluster(ClusterOptions(auto_ports=True)):
+            pass
+    assert len(recorder.specs) == 4
