@@ -45,6 +45,10 @@ class Follower:
         """The versions of all events, as they came."""
         return [event.version for event in self.events]
 
+    def stand_in(self, seat: int) -> bool:
+        """Whether a bot plays for the person of a seat."""
+        return self.mirror.room.seats[seat].player.stand_in
+
     async def read(self) -> pb.PlayResponse | pb.WatchRoomResponse:
         """The next message, taken in."""
         async with asyncio.timeout(CALL_SECONDS):
