@@ -8,7 +8,7 @@
     {p<n>}:finished             stream      ended matches, for ratings                    game         trimmed
     {p<n>}:list:<status>        sorted set  public rooms in a state by creation time      game         for ever
     {p<n>}:code:<CODE>          string      token of the room of a join code              game         room expiry
-    {mm}:ticket:<id>            hash        a ticket                                      matchmaking  1 min, 5 min when over
+    {mm}:ticket:<id>            hash        a ticket                                      matchmaking  1 to 5 min
     {mm}:live:<player>          string      id of the live ticket of a player             matchmaking  as its ticket
     {mm}:waiting                sorted set  waiting tickets by the time they expire       matchmaking  1 day
     {mm}:changes                stream      tickets that came into and left the queue     matchmaking  5 min
