@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final, Literal
 
@@ -13,6 +12,20 @@ from matchmaking.tickets import MatchPolicy
 from rami_kit.settings import Mode, ServiceSettings
 
 _BOT: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+_NUMBER: Final = re.compile(r"-?[0-9]{1,6}([.][0-9]{1,6})?", re.ASCII)
+
+
+def parse_bot_ratings(text: str) -> dict[str, float]:
+    """Profiles and ratings of a text such as "easy=850,hard=1150". Raises ValueError, which says what is allowed."""
+    ratings: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.strip().partition("=")
+        if _BOT.fullmatch(name) is None or name in ratings:
+            raise ValueError("must name each profile once, with lower-case letters, digits, - and _, 32 at most")
+        if _NUMBER.fullmatch(number) is None:
+            raise ValueError("must give each profile a rating, as in easy=850,hard=1150")
+        ratings[name] = float(number)
+    return ratings
 
 
 class MatchmakingSettings(ServiceSettings):
@@ -40,10 +53,9 @@ class MatchmakingSettings(ServiceSettings):
     bot_fill_wait_seconds: float = Field(
         8.0, ge=0, description="How long a player who allows bots waits before they fill the table."
     )
-    bot_ratings: dict[str, float] = Field(
-        {"easy": 850.0, "normal": 1000.0, "hard": 1150.0},
-        min_length=1,
-        description="JSON: the bot profiles that may fill seats, each with the rating it starts with.",
+    bot_ratings: str = Field(
+        "easy=850,normal=1000,hard=1150",
+        description="The bot profiles that may fill seats, each with the rating it starts with.",
     )
 
     ticket_idle_seconds: float = Field(
@@ -86,12 +98,8 @@ class MatchmakingSettings(ServiceSettings):
 
     @field_validator("bot_ratings")
     @classmethod
-    def _check_bots(cls, value: dict[str, float]) -> dict[str, float]:
-        for name, rating in value.items():
-            if _BOT.fullmatch(name) is None:
-                raise ValueError("a profile is named with lower-case letters, digits, - and _, 32 at most")
-            if not math.isfinite(rating):
-                raise ValueError("a rating must be a number")
+    def _check_bots(cls, value: str) -> str:
+        parse_bot_ratings(value)
         return value
 
     @model_validator(mode="after")
@@ -104,6 +112,11 @@ class MatchmakingSettings(ServiceSettings):
     def signs_in_guests(self) -> bool:
         """Whether CreateGuest is open."""
         return self.mode is Mode.DEVELOPMENT if self.guests_allowed is None else self.guests_allowed
+
+    @property
+    def bot_skills(self) -> dict[str, float]:
+        """The bot profiles with the ratings that they start with."""
+        return parse_bot_ratings(self.bot_ratings)
 
     @property
     def policy(self) -> MatchPolicy:
@@ -127,4 +140,4 @@ class MatchmakingSettings(ServiceSettings):
         )
 
 
-__all__ = ["MatchmakingSettings"]
+__all__ = ["MatchmakingSettings", "parse_bot_ratings"]

@@ -63,7 +63,7 @@ async def build(app: App) -> None:
     tickets = TicketStore(store, settings.times, owner=secrets.token_hex(8))
     players = PlayerStore(
         store,
-        settings.bot_ratings,
+        settings.bot_skills,
         player_days=settings.player_keep_days,
         rated_days=settings.rated_keep_days,
         leaderboard_size=settings.leaderboard_size,

@@ -33,17 +33,21 @@ def test_seconds_become_milliseconds() -> None:
     assert (changed.times.idle_ms, changed.times.lease_ms) == (4_000, 500)
 
 
-def test_bots_come_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAMI_BOT_RATINGS", '{"gentle": 700, "fierce": 1400.5}')
-    assert settings().bot_ratings == {"gentle": 700, "fierce": 1400.5}
+def test_bots_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings().bot_skills == {"easy": 850, "normal": 1000, "hard": 1150}
+    monkeypatch.setenv("RAMI_BOT_RATINGS", "gentle=700, fierce=1400.5")
+    assert settings().bot_skills == {"gentle": 700, "fierce": 1400.5}
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        {"bot_ratings": {}},
-        {"bot_ratings": {"Bad Name": 1.0}},
-        {"bot_ratings": {"easy": float("nan")}},
+        {"bot_ratings": ""},
+        {"bot_ratings": "easy"},
+        {"bot_ratings": "Bad Name=1"},
+        {"bot_ratings": "easy=nan"},
+        {"bot_ratings": "easy=1,easy=2"},
+        {"bot_ratings": "easy=1,"},
         {"match_width": -1},
         {"match_width": 600},
         {"match_width_step_seconds": 0},
