@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 import uvloop
+
+from support.chaos_processes import Nursery
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
-
-    import pytest
+    from collections.abc import Callable, Iterator, Mapping
 
 LONG = "chaos_long"
 
@@ -30,3 +31,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     return {"uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as nursery:
+        yield nursery

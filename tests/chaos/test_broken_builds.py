@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -14,23 +14,35 @@ from support.chaos_site import MEMORY_LOSSY, Site
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from support.chaos_processes import Nursery
+
 ALONE, TWO = 1, 2
 
+
+class Break(NamedTuple):
+    """A way to be broken, the scene in which it shows, and what it may be found out by."""
+
+    name: str
+    scene: str
+    replicas: int
+    found_by: set[Fault]
+
+
 BREAKS = [
-    ("no_version_check", "rivals", TWO, {Fault.CHANGED_ACTION, Fault.BAD_RECORD}),
-    ("no_commit_id", "lost_commit", TWO, {Fault.CONTRADICTION, Fault.BAD_RECORD}),
-    ("no_dedupe", "lost_reply", ALONE, {Fault.REFUSED_YET_APPLIED}),
-    ("no_due", "orphaned_bots", ALONE, {Fault.STALLED}),
-    ("no_catch_up", "missed_events", TWO, {Fault.SKIPPED_STEP, Fault.LEFT_BEHIND}),
-    ("blind_retry", "lost_reply", ALONE, {Fault.DOUBLED_ACTION}),
-    ("early_answer", "lost_script", ALONE, {Fault.LOST_ACTION}),
-    ("silent_rewind", "lost_commit", TWO, {Fault.SILENT_REWIND, Fault.SILENT_LOSS}),
-    ("unconfirmed_refusals", "alternating_seats", TWO, {Fault.FALSE_REFUSAL}),
+    Break("no_version_check", "rivals", TWO, {Fault.CHANGED_ACTION, Fault.LOST_ACTION}),
+    Break("no_commit_id", "lost_commit", TWO, {Fault.CONTRADICTION, Fault.BAD_RECORD}),
+    Break("no_dedupe", "lost_reply", ALONE, {Fault.REFUSED_YET_APPLIED}),
+    Break("no_due", "orphaned_bots", ALONE, {Fault.STALLED}),
+    Break("no_catch_up", "missed_events", TWO, {Fault.SKIPPED_STEP, Fault.LEFT_BEHIND}),
+    Break("blind_retry", "lost_reply", ALONE, {Fault.DOUBLED_ACTION}),
+    Break("early_answer", "lost_script", ALONE, {Fault.LOST_ACTION}),
+    Break("silent_rewind", "lost_commit", TWO, {Fault.SILENT_REWIND, Fault.SILENT_LOSS}),
+    Break("unconfirmed_refusals", "alternating_seats", TWO, {Fault.FALSE_REFUSAL}),
 ]
 
 
-async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Path) -> None:
-    async with Site(MEMORY_LOSSY, tmp_path) as site:
+async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Path, nursery: Nursery) -> None:
+    async with Site(MEMORY_LOSSY, tmp_path, nursery) as site:
         losses = 0
         for scene in SCENES:
             report = await play_scene(site, scene)
@@ -40,11 +52,9 @@ async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Pa
     assert losses == 1
 
 
-@pytest.mark.parametrize(("name", "scene", "replicas", "expected"), BREAKS, ids=[each[0] for each in BREAKS])
-async def test_a_broken_service_is_found_out(
-    name: str, scene: str, replicas: int, expected: set[Fault], tmp_path: Path
-) -> None:
-    bots = scene == "orphaned_bots"
-    async with Site(MEMORY_LOSSY, tmp_path, game=broken_game(name), replicas=replicas, bots=bots) as site:
-        report = await play_scene(site, scene)
-    assert report.faults & expected, f"{name} was not found out:\n{report}"
+@pytest.mark.parametrize("broken", BREAKS, ids=[broken.name for broken in BREAKS])
+async def test_a_broken_service_is_found_out(broken: Break, tmp_path: Path, nursery: Nursery) -> None:
+    game, bots = broken_game(broken.name), broken.scene == "orphaned_bots"
+    async with Site(MEMORY_LOSSY, tmp_path, nursery, game=game, replicas=broken.replicas, bots=bots) as site:
+        report = await play_scene(site, broken.scene)
+    assert report.faults & broken.found_by, f"{broken.name} was not found out:\n{report}"

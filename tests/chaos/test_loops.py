@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.chaos_checker import Report
+    from support.chaos_processes import Nursery
 
 FIRST_SEED = int(os.environ.get("RAMI_CHAOS_SEED", "1"))
 MODES = (MEMORY, MEMORY_ALONE, MEMORY_LOSSY, FSYNC)
@@ -34,8 +35,8 @@ LONG_SECONDS = 900
 """No run comes near this; it only keeps one that hangs from hanging for ever."""
 
 
-async def run(mode: Mode, seed: int, faults: int, directory: Path, *, kills_only: bool) -> Report:
-    async with Site(mode, directory) as site:
+async def run(mode: Mode, seed: int, faults: int, directory: Path, nursery: Nursery, *, kills_only: bool) -> Report:
+    async with Site(mode, directory, nursery) as site:
         report = await ChaosRun(site, seed).run(plan(seed, mode, faults, kills_only=kills_only))
     print(f"\n{mode.name}, seed {seed}: {report}")  # noqa: T201 - with -s, what a run has been through
     assert not report.findings, f"seed {seed}, see {site.journal.path}:\n{report}"
@@ -45,8 +46,8 @@ async def run(mode: Mode, seed: int, faults: int, directory: Path, *, kills_only
 
 
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
-async def test_v4_nothing_is_lost_or_doubled(mode: Mode, tmp_path: Path) -> None:
-    report = await run(mode, FIRST_SEED, SHORT_FAULTS, tmp_path, kills_only=False)
+async def test_v4_nothing_is_lost_or_doubled(mode: Mode, tmp_path: Path, nursery: Nursery) -> None:
+    report = await run(mode, FIRST_SEED, SHORT_FAULTS, tmp_path, nursery, kills_only=False)
     if not mode.loses_commits:
         assert report.counts["snapshots rewound"] == 0
 
@@ -55,12 +56,12 @@ async def test_v4_nothing_is_lost_or_doubled(mode: Mode, tmp_path: Path) -> None
 @pytest.mark.timeout(LONG_SECONDS)
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + LONG_SEEDS))
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
-async def test_v4_nothing_is_lost_or_doubled_for_long(mode: Mode, seed: int, tmp_path: Path) -> None:
-    await run(mode, seed, LONG_FAULTS, tmp_path, kills_only=False)
+async def test_v4_nothing_is_lost_or_doubled_for_long(mode: Mode, seed: int, tmp_path: Path, nursery: Nursery) -> None:
+    await run(mode, seed, LONG_FAULTS, tmp_path, nursery, kills_only=False)
 
 
 @pytest.mark.chaos_long
 @pytest.mark.timeout(LONG_SECONDS)
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
-async def test_v4_kill_after_kill(mode: Mode, tmp_path: Path) -> None:
-    await run(mode, FIRST_SEED, LONG_FAULTS, tmp_path, kills_only=True)
+async def test_v4_kill_after_kill(mode: Mode, tmp_path: Path, nursery: Nursery) -> None:
+    await run(mode, FIRST_SEED, LONG_FAULTS, tmp_path, nursery, kills_only=True)

@@ -1,4 +1,4 @@
-"""The processes of a chaos run: started as users start them, ended by signal 9 and their own pid, started again.
+"""The processes of a chaos run: the services as they are, ended by signal 9 and their own pid, started again.
 
 Each is reached through a proxy, so it may come back on another port. What it writes to standard error is kept in a
 file for who looks into a failure.
@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, Self
 
 from rami_kit.embedded import EmbeddedStore
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET
+from support import chaos_nursery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,70 +54,105 @@ BASE_ENVIRONMENT: Final = {
 }
 
 
+class Nursery:
+    """The process that the others are forked from. Use it as a context manager; it outlives no test session."""
+
+    def __enter__(self) -> Self:
+        self._place, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, str(Path(chaos_nursery.__file__)), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        self._asking = threading.Lock()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._place.close()
+        self._process.wait(STOP_SECONDS)
+
+    def make(self, arguments: tuple[str, ...], environment: Mapping[str, str], output: int, errors: int) -> int:
+        """Start a process with these descriptors as standard output and error; its pid. Blocks for a moment."""
+        message = json.dumps({"arguments": arguments, "environment": dict(environment)}).encode()
+        with self._asking:
+            socket.send_fds(self._place, [message], [output, errors])
+            answer = self._place.recv(64)
+        assert answer, "the nursery has ended"
+        return int(answer)
+
+
 class ChaosProcess:
     """One process of the cluster. `port` is where it listens now."""
 
-    def __init__(self, name: str, arguments: tuple[str, ...], environment: Mapping[str, str], logs: Path) -> None:
+    def __init__(
+        self, name: str, arguments: tuple[str, ...], environment: Mapping[str, str], logs: Path, nursery: Nursery
+    ) -> None:
+        """`arguments` are what the interpreter runs."""
         self.name = name
         self.port = 0
         self._arguments = arguments
         self._environment = {**os.environ, **BASE_ENVIRONMENT, **environment}
         self._log = logs / f"{name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._nursery = nursery
+        self._pid = 0
+        self._output: IO[bytes] | None = None
+        """What the process says; at its end as soon as the process has ended."""
 
     @property
     def running(self) -> bool:
         """Whether the process is there."""
-        return self._process is not None and self._process.poll() is None
+        if self._output is None:
+            return False
+        readable, _, _ = select.select([self._output], [], [], 0)
+        return not readable or bool(os.read(self._output.fileno(), 1))
 
     async def start(self) -> None:
         """Start it and wait until it says that it serves. Fails the test when it does not."""
-        line = b""
         starting = asyncio.create_task(asyncio.to_thread(self._start))
         try:
             async with asyncio.timeout(START_SECONDS):
                 line = await asyncio.shield(starting)
         finally:
-            if not starting.done() and self._process is not None:
-                self._process.kill()  # which also ends the wait for its line
+            if not starting.done() and self._pid:
+                os.kill(self._pid, signal.SIGKILL)  # which also ends the wait for its line
             await asyncio.wait([starting])
         assert line, f"{self.name} ended before it served: see {self._log}"
         self.port = json.loads(line)["port"]
 
     async def kill(self) -> None:
         """End it by signal 9; it has no time for anything."""
+        assert self.running, f"{self.name} does not run"
         await asyncio.to_thread(self._end, signal.SIGKILL)
 
     async def stop(self) -> None:
         """End it in good order."""
         if self.running:
             await asyncio.to_thread(self._end, signal.SIGTERM)
+        elif self._output is not None:
+            self._output.close()
+            self._output = None
 
     def _start(self) -> bytes:
         """Start the process; the line in which it says that it serves, or nothing."""
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, *self._arguments],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
+        reading, writing = os.pipe()
+        self._output = os.fdopen(reading, "rb", buffering=0)
+        try:
+            with self._log.open("ab") as log:
+                self._pid = self._nursery.make(self._arguments, self._environment, writing, log.fileno())
+        finally:
+            os.close(writing)
+        return self._output.readline()
 
     def _end(self, number: signal.Signals) -> None:
-        process = self._process
-        assert process is not None, f"{self.name} was never started"
-        assert process.stdout is not None
-        if process.poll() is None:
-            os.kill(process.pid, number)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
+        output, self._output = self._output, None
+        assert output is not None
+        with output:
+            os.kill(self._pid, number)
+            if not select.select([output], [], [], STOP_SECONDS)[0]:
+                os.kill(self._pid, signal.SIGKILL)
+            while output.read(1024):
+                pass
 
 
 class ChaosStore:

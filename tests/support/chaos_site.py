@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from support.chaos_evidence import Sorter
 from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
-from support.chaos_processes import BOTS, GAME, ChaosProcess, ChaosStore
+from support.chaos_processes import BOTS, GAME, ChaosProcess, ChaosStore, Nursery
 from support.chaos_proxy import AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
 
@@ -72,6 +72,7 @@ class Site:
         self,
         mode: Mode,
         directory: Path,
+        nursery: Nursery,
         *,
         game: tuple[str, ...] = GAME,
         replicas: int | None = None,
@@ -85,11 +86,12 @@ class Site:
         self.replicas: list[Replica] = []
         (directory / "store").mkdir()
         self.store = ChaosStore(directory / "store", mode.store_options)
-        self.bots = ChaosProcess("bots", BOTS, {}, directory)
+        self.bots = ChaosProcess("bots", BOTS, {}, directory, nursery)
         self._with_bots = bots
         self._game = game
         self._replica_count = replicas or mode.replicas
         self._directory = directory
+        self._nursery = nursery
         self._bots_proxy = Proxy()
         self._stack = AsyncExitStack()
         self._sorter = Sorter()
@@ -132,7 +134,8 @@ class Site:
             "RAMI_AI_ADDRESS": self._bots_proxy.address,
             "RAMI_DURABILITY": self.mode.durability,
         }
-        return Replica(ChaosProcess(f"game-{number}", self._game, environment, self._directory), front, back)
+        process = ChaosProcess(f"game-{number}", self._game, environment, self._directory, self._nursery)
+        return Replica(process, front, back)
 
     async def start_replica(self, replica: Replica) -> None:
         """Start the process of a replica, for the first time or again."""
