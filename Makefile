@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up play test lint format gen check-gen lock clean
+.PHONY: help env demo up play test lint format gen check-gen docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ format: $(STAMP) ## Rewrite code and protos in the one style
 
 gen: $(STAMP) ## Generate the Python code of the contract
 	@$(BIN)/python scripts/generate.py
+
+docs: $(STAMP) ## Refresh the table of settings in the README
+	@$(BIN)/python scripts/readme_settings.py
 
 check-gen: gen ## Fail when the committed generated code is not what the contract makes
 	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }

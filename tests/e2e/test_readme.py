@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,3 +32,10 @@ async def test_the_first_match_is_played_to_its_end(cluster: Cluster) -> None:
 def test_the_first_match_takes_about_thirty_lines() -> None:
     function = code_block("first-match").partition("async def first_match")[2].partition("if __name__")[0]
     assert len(function.strip().splitlines()) <= 30
+
+
+def test_the_table_of_settings_is_the_one_the_command_prints() -> None:
+    command = [sys.executable, "-m", "rami_cli", "settings", "--markdown"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    shown = README.read_text().partition("<!-- settings -->")[2].partition("<!-- /settings -->")[0].strip()
+    assert shown == printed
