@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from matchmaking.ratings import quality_of
 from matchmaking.records import claim_of
+from matchmaking.ticket_store import EXPIRED_AT_ONCE
 from rami_kit.errors import StoreUnavailable, StoreUncertain
 
 if TYPE_CHECKING:
@@ -102,12 +103,16 @@ class MatchingLoop:
 
     async def expire_forever(self) -> None:
         """Takes out tickets that nobody asks for any more, for ever."""
+        more = False
         while True:
-            await asyncio.sleep(EXPIRY_SECONDS)
+            if not more:
+                await asyncio.sleep(EXPIRY_SECONDS)
             try:
                 waits = await self._store.expire()
             except StoreUnavailable:
+                more = False
                 continue  # the store's health says so already
+            more = len(waits) == EXPIRED_AT_ONCE
             self._metrics.ticket_events.labels("expired").inc(len(waits))
             for waited_ms in waits:
                 self._metrics.wait_seconds.labels("0", "expired").observe(waited_ms / 1000)

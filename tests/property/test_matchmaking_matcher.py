@@ -34,7 +34,7 @@ def tickets(draw: st.DrawFn, number: int, now_ms: int) -> Ticket:
 
 
 @st.composite
-def crowds(draw: st.DrawFn, largest: int = 12) -> list[Ticket]:
+def crowds(draw: st.DrawFn, largest: int = 10) -> list[Ticket]:
     return [draw(tickets(number, START_MS)) for number in range(draw(st.integers(0, largest)))]
 
 
@@ -79,7 +79,7 @@ def check_table(table: Table, now_ms: int) -> None:
     assert {ticket.bot for ticket in table.tickets if ticket.bot} <= set(table.bots)
 
 
-@settings(max_examples=200)
+@settings(max_examples=150, deadline=None)
 @given(crowds())
 def test_nobody_sits_twice_no_table_is_short_and_none_is_left_unmade(crowd: list[Ticket]) -> None:
     tables = make_tables(crowd, START_MS, POLICY, BOTS)
@@ -91,14 +91,14 @@ def test_nobody_sits_twice_no_table_is_short_and_none_is_left_unmade(crowd: list
     assert not a_table_is_left(waiting, START_MS)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None)
 @given(crowds(), st.data())
 def test_the_order_in_which_tickets_come_in_does_not_matter(crowd: list[Ticket], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(crowd))
     assert make_tables(crowd, START_MS, POLICY, BOTS) == make_tables(shuffled, START_MS, POLICY, BOTS)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_queue_that_lives_on_leaves_no_table_unmade_either(data: st.DataObject) -> None:
     matcher = Matcher(POLICY)
@@ -127,7 +127,7 @@ def test_a_queue_that_lives_on_leaves_no_table_unmade_either(data: st.DataObject
         assert moment is None or moment > now_ms
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None)
 @given(crowds(), st.integers(1, 3))
 def test_a_run_in_small_pieces_ends_where_a_whole_one_does(crowd: list[Ticket], limit: int) -> None:
     matcher = Matcher(POLICY)
@@ -139,7 +139,7 @@ def test_a_run_in_small_pieces_ends_where_a_whole_one_does(crowd: list[Ticket], 
     assert tables == make_tables(crowd, START_MS, POLICY, BOTS)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None)
 @given(crowds(largest=8))
 def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket]) -> None:
     """Two people who accept the same small table, within the widest window, never both wait for ever."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking.ratings import PlayerRecord, RatedSeat, new_bot, new_player, quality_of, rate_match
@@ -63,6 +63,7 @@ def test_a_player_in_several_seats_learns_the_mean_once() -> None:
     assert after["bot:easy"].mu == pytest.approx((apart[1].mu + apart[2].mu) / 2)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 400), min_size=2, max_size=4), st.data())
 def test_ratings_stay_finite_and_in_order(scores: list[int], data: st.DataObject) -> None:
     winner = data.draw(st.integers(0, len(scores) - 1))

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking import records
@@ -33,12 +33,14 @@ TICKETS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(TICKETS)
 def test_tickets_come_back_as_they_went(ticket: Ticket) -> None:
     encoded = records.encode_ticket(ticket)
     assert records.decode_ticket(ticket.ticket_id, encoded, ticket.create_ms, ticket.not_before_ms) == ticket
 
 
+@settings(deadline=None)
 @given(st.lists(TICKETS, min_size=1, max_size=4, unique_by=lambda ticket: ticket.player_id), RULES, st.uuids(version=4))
 def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, match_id: UUID) -> None:
     seats = max(2, len(crowd))
@@ -121,6 +123,7 @@ def test_claims_without_sense_are_unreadable(changes: dict[str, Any]) -> None:
         records.decode_claim(ticket_pb2.StoredClaim(**(whole | changes)).SerializeToString())
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_record_or_unreadable(raw: bytes) -> None:
     for decode in (lambda: records.decode_ticket("t", raw, 1, 0), lambda: records.decode_claim(raw)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid1, uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking.criteria import parse_request_id, ticket_message
@@ -32,6 +32,7 @@ def test_request_ids_are_canonical_uuid4s() -> None:
             parse_request_id(wrong)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_a_checked_name_can_be_shown(text: str) -> None:
     try:
@@ -43,11 +44,13 @@ def test_a_checked_name_can_be_shown(text: str) -> None:
     assert name.isprintable() or any(character.isspace() for character in name)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_page_tokens_come_back(first: int) -> None:
     assert parse_page_token(format_page_token(first)) == first
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_other_tokens_are_refused_or_stand_for_a_place(text: str) -> None:
     try:
