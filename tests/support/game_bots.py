@@ -32,6 +32,11 @@ def first(_request: pb.DecideRequest) -> int:
     return 0
 
 
+def plain(request: pb.DecideRequest) -> int:
+    """Two actions a turn: draw from the stock, discard the highest card."""
+    return 0 if request.legal_actions[0].HasField("draw_stock") else len(request.legal_actions) - 1
+
+
 def at_random(seed: int) -> Choice:
     """Any legal action, but melds and lay-offs where there are some, so that rounds come to an end."""
     chance = random.Random(seed)
