@@ -94,8 +94,6 @@ def test_encoded_actions_merge_into_a_message() -> None:
     assert message == legal_actions_to_proto(1, legal)
 
 
-@pytest.mark.parametrize(
-    "options", [RuleOptions(), RuleOptions(1, True, True), RuleOptions(1000, False, True)]
-)
+@pytest.mark.parametrize("options", [RuleOptions(), RuleOptions(1, True, True), RuleOptions(1000, False, True)])
 def test_options_survive_the_wire(options: RuleOptions) -> None:
     assert options_from_proto(options_to_proto(options), "options") == options
