@@ -140,17 +140,22 @@ class FaultTrap:
             # The reply goes on to the replica; what the fault does comes when its answer does.
             self._striker.strike(self)
             return True
-        return await self._strike_at(Point.BEFORE_REPLY)
+        # After a script was sent its reply is lost as well, if the store should be that quick.
+        return await self._strike_at(Point.BEFORE_REPLY) and not self._ends_at(Point.AFTER_SCRIPT)
 
     async def before_late_script(self) -> None:
         await asyncio.sleep(self._fault.pause)
         self._striker.struck.set()
 
     async def _strike_at(self, point: Point) -> bool:
-        if self._fault.point is not point:
-            return True
-        await asyncio.shield(self._striker.strike(self))
-        return self._fault.deed in {Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS}
+        if self._fault.point is point:
+            await asyncio.shield(self._striker.strike(self))
+        return not self._ends_at(point)
+
+    def _ends_at(self, point: Point) -> bool:
+        """Whether the connection ends at this point of the commit's way."""
+        spared = {Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS}
+        return self._fault.point is point and self._fault.deed not in spared
 
     async def do_deed(self) -> None:
         """Everything that the fault does, up to the recovery."""

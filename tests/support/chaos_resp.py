@@ -87,9 +87,12 @@ def command_parts(frame: bytes) -> list[bytes]:
 
 def script_call(frame: bytes) -> ScriptCall | None:
     """The script that a command runs; None for any other command."""
-    if b"EVAL" not in frame[:32]:
+    if b"\r\nEVAL" not in frame[:32]:
         return None
-    name, script, count, *rest = command_parts(frame)
+    name, *parts = command_parts(frame)
+    if name not in {b"EVAL", b"EVALSHA"}:
+        return None
+    script, count, *rest = parts
     keys = int(count)
     sha = script.decode() if name == b"EVALSHA" else hashlib.sha1(script, usedforsecurity=False).hexdigest()
     return ScriptCall(sha, tuple(rest[:keys]), tuple(rest[keys:]))

@@ -67,6 +67,8 @@ class StoreProxy(Proxy):
         self._subscribers: set[Link] = set()
         self.subscribers_allowed = True
         """Whether connections for published events are let through."""
+        self.delivering = 0
+        """How many late scripts are held or on their way."""
 
     @property
     def has_subscriber(self) -> bool:
@@ -131,13 +133,21 @@ class StoreProxy(Proxy):
     async def _deliver_late(self, link: Link, lane: _Lane, trap: Trap, frames: list[bytes]) -> None:
         """Wait until the caller has gone, then let the store carry everything out all the same."""
         lane.abandoned = True
+        self.delivering += 1
+        try:
+            await self._hold_until_gone(link)
+            await trap.before_late_script()
+            link.server_writer.write(b"".join(frames))
+            await link.server_writer.drain()
+            async with asyncio.timeout(LATE_REPLY_SECONDS):
+                await lane.heard.wait()
+        finally:
+            self.delivering -= 1
+
+    @staticmethod
+    async def _hold_until_gone(link: Link) -> None:
         try:
             while await link.client_reader.read(1 << 16):
                 pass
         except ConnectionError:
             pass  # the caller did not say goodbye
-        await trap.before_late_script()
-        link.server_writer.write(b"".join(frames))
-        await link.server_writer.drain()
-        async with asyncio.timeout(LATE_REPLY_SECONDS):
-            await lane.heard.wait()
