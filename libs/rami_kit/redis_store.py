@@ -163,6 +163,14 @@ class Store:
         """Sends one command that changes something and needs no script; a lost answer is StoreUncertain."""
         return self._command(command, repeatable=False)
 
+    def publish(self, channel: str, message: bytes) -> asyncio.Future[Any]:
+        """Publishes to whoever listens to a channel now; scripts do the same with SPUBLISH.
+
+        Channels are sharded ones on every kind of store: a cluster hands them out in the channel's slot, and
+        one server treats them as any others.
+        """
+        return self._command(("SPUBLISH", channel, message), repeatable=False)
+
     def _command(self, command: tuple[resp.Argument, ...], *, repeatable: bool) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = self._loop.create_future()
         name = command[0]

@@ -59,7 +59,7 @@ class Subscriber:
         self._connects = store.metrics.subscriber_connects.labels()
         self._channels: dict[bytes, _Channel] = {}
         self._connection: resp.RespConnection | None = None
-        # Which channel each SUBSCRIBE reply still to come belongs to: a channel may have been left and joined
+        # Which channel each SSUBSCRIBE reply still to come belongs to: a channel may have been left and joined
         # again while the first reply is on its way, and that one says nothing about the second.
         self._awaited: deque[_Channel] = deque()
         self._lost = asyncio.Event()
@@ -121,7 +121,7 @@ class Subscriber:
             del self._channels[entry.name]
             entry.confirmed.cancel()
             if self._connection is not None:
-                self._connection.write(resp.pack_command((b"UNSUBSCRIBE", entry.name)))
+                self._connection.write(resp.pack_command((b"SUNSUBSCRIBE", entry.name)))
 
     # The connection.
 
@@ -184,18 +184,18 @@ class Subscriber:
         for start in range(0, len(entries), CHANNELS_A_COMMAND):
             part = entries[start : start + CHANNELS_A_COMMAND]
             self._awaited.extend(part)
-            self._connection.write(resp.pack_command((b"SUBSCRIBE", *(entry.name for entry in part))))
+            self._connection.write(resp.pack_command((b"SSUBSCRIBE", *(entry.name for entry in part))))
 
     def _on_reply(self, reply: resp.Reply) -> None:
         self._heard = True
         if not isinstance(reply, list) or len(reply) != 3:
             return  # the answer to a PING
         kind, name, payload = reply
-        if kind == b"message":
+        if kind == b"smessage":
             entry = self._channels.get(name)
             if entry is not None:
                 self._call(entry, payload)
-        elif kind == b"subscribe" and self._awaited:
+        elif kind == b"ssubscribe" and self._awaited:
             entry = self._awaited.popleft()
             if entry.confirmed.done():
                 # Not the first time: what was published in between is lost.

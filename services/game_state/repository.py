@@ -197,7 +197,7 @@ class RoomRepository:
 
     async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> None:
         """Tell every replica that a seat has opened a Play stream, so that an older one ends."""
-        await self._store.write("PUBLISH", room_channel(room_id), PLAY_MESSAGE + bytes((seat,)) + stream_id)
+        await self._store.publish(room_channel(room_id), PLAY_MESSAGE + bytes((seat,)) + stream_id)
 
     def _run_commit(self, before: Room, room: Room, step: step_pb2.Step) -> Awaitable[object]:
         partition, token = _place(room.room_id)

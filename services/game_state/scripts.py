@@ -37,7 +37,7 @@ if extra.c then redis.call('SET', extra.c, ARGV[7], 'PX', ARGV[5]) end
 if extra.o then redis.call('ZREM', extra.o, ARGV[7]) end
 if extra.i then redis.call('ZADD', extra.i, ARGV[11], ARGV[7]) end
 if extra.f then redis.call('XADD', extra.f, 'MAXLEN', '~', ARGV[13], '*', 'm', ARGV[12]) end
-redis.call('PUBLISH', ARGV[8], ARGV[9])
+redis.call('SPUBLISH', ARGV[8], ARGV[9])
 return 1
 """,
 )
@@ -57,7 +57,7 @@ redis.call('ZREM', KEYS[3], ARGV[2])
 local listings = tonumber(ARGV[5])
 for place = 4, 3 + listings do redis.call('ZREM', KEYS[place], ARGV[2]) end
 if KEYS[4 + listings] then redis.call('DEL', KEYS[4 + listings]) end
-redis.call('PUBLISH', ARGV[3], ARGV[4])
+redis.call('SPUBLISH', ARGV[3], ARGV[4])
 return 1
 """,
 )

@@ -45,14 +45,14 @@ local function tell_in(id, keep_ms)
   redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*',
     'i', id, 'd', fields[1] or '', 't', fields[2] or '', 'b', fields[3] or '0')
   redis.call('PEXPIRE', CHANGES, keep_ms)
-  redis.call('PUBLISH', CHANNEL, id)
+  redis.call('SPUBLISH', CHANNEL, id)
 end
 
 -- The ticket left the queue.
 local function tell_out(id, keep_ms)
   redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*', 'i', id)
   redis.call('PEXPIRE', CHANGES, keep_ms)
-  redis.call('PUBLISH', CHANNEL, id)
+  redis.call('SPUBLISH', CHANNEL, id)
 end
 
 -- A waiting ticket lives on: its watcher or poller is still there.
@@ -254,7 +254,7 @@ for i = 4, #KEYS do
     redis.call('HDEL', KEYS[i], 'c')
     redis.call('PEXPIRE', KEYS[i], ARGV[3])
     release(id, player)
-    redis.call('PUBLISH', CHANNEL, id)
+    redis.call('SPUBLISH', CHANNEL, id)
     local waited = text(now - (tonumber(found[3]) or now))
     waits[#waits + 1] = waited
     redis.call('LPUSH', KEYS[3], waited)

@@ -63,7 +63,7 @@ class StoreView:
 
     def channels(self) -> list[bytes]:
         """Channels that somebody listens to."""
-        return cast("list[bytes]", self.client.pubsub_channels())
+        return cast("list[bytes]", self.client.pubsub_shardchannels())
 
     def plant(self, table: Table) -> Room:
         """Put a room of a test into the store, with its log, as if the service had made it."""

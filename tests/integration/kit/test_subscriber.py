@@ -65,8 +65,8 @@ async def test_messages_reach_every_callback_of_their_channel_in_order(store_url
         await subscriber.subscribe("{p0}:a", two)
         await subscriber.subscribe("{p0}:b", other)
         for number in range(100):
-            client.publish("{p0}:a", number)
-        client.publish("{p0}:b", b"\x00\xff")
+            client.spublish("{p0}:a", number)
+        client.spublish("{p0}:b", b"\x00\xff")
         await eventually(lambda: len(two.heard) == 100 and bool(other.heard), "everything has arrived")
         assert one.heard == two.heard == [str(number).encode() for number in range(100)]
         assert other.heard == [b"\x00\xff"]
@@ -78,7 +78,7 @@ async def test_subscribe_returns_only_when_the_store_knows(store_url: str, clien
         for number in range(50):
             listener = Listener()
             await subscriber.subscribe(f"c{number}", listener)
-            assert client.publish(f"c{number}", "x") == 1
+            assert client.spublish(f"c{number}", "x") == 1
 
 
 async def test_nothing_is_left_after_unsubscribe(store_url: str, client: redis.Redis) -> None:
@@ -86,13 +86,13 @@ async def test_nothing_is_left_after_unsubscribe(store_url: str, client: redis.R
         listeners = [Listener() for _ in range(300)]
         await asyncio.gather(*(subscriber.subscribe(f"c{n % 100}", one) for n, one in enumerate(listeners)))
         assert subscriber.channel_count == 100
-        assert len(client.pubsub_channels()) == 100
+        assert len(client.pubsub_shardchannels()) == 100
         for number, one in enumerate(listeners):
             await subscriber.unsubscribe(f"c{number % 100}", one)
             await subscriber.unsubscribe(f"c{number % 100}", one)
         assert subscriber.channel_count == 0
-        await eventually(lambda: client.pubsub_channels() == [], "the store has no subscription left")
-        client.publish("c1", "x")
+        await eventually(lambda: client.pubsub_shardchannels() == [], "the store has no subscription left")
+        client.spublish("c1", "x")
         await asyncio.sleep(0.05)
         assert not any(one.heard for one in listeners)
 
@@ -103,7 +103,7 @@ async def test_one_of_two_callbacks_may_leave(store_url: str, client: redis.Redi
         await subscriber.subscribe("c", stays)
         await subscriber.subscribe("c", leaves)
         await subscriber.unsubscribe("c", leaves)
-        client.publish("c", "x")
+        client.spublish("c", "x")
         await eventually(lambda: stays.heard == [b"x"], "the other one hears")
         assert leaves.heard == []
 
@@ -120,9 +120,9 @@ async def test_s3_a_killed_connection_tells_everybody_to_look(store_url: str, cl
 
         for told in range(1, 4):  # noqa: B007 - the condition looks at it
             assert kill_subscribers(client) == 1
-            client.publish("c0", "lost")
+            client.spublish("c0", "lost")
             await eventually(all_are_told, "everybody has been told")
-        client.publish("c7", "after")
+        client.spublish("c7", "after")
         await eventually(lambda: listeners["c7"].heard[-1] == b"after", "messages flow again")
         assert store.metrics.subscriber_connects.labels().value == 4
         assert b"lost" not in listeners["c0"].heard
@@ -137,7 +137,7 @@ async def test_leaving_and_joining_again_misses_nothing(store_url: str, client: 
             await asyncio.sleep(0)
             await subscriber.unsubscribe("c", first)
             await subscriber.subscribe("c", second)
-            assert client.publish("c", "x") == 1
+            assert client.spublish("c", "x") == 1
             await eventually(partial(second.has_heard, b"x"), "it hears")
             await asyncio.wait([task])
             await subscriber.unsubscribe("c", second)
@@ -164,7 +164,7 @@ async def test_a_cancelled_subscribe_leaves_nothing(store_url: str, client: redi
         both[1].cancel()
         await asyncio.wait(both)
         assert both[0].exception() is None
-        await eventually(lambda: client.pubsub_channels() == [b"d"], "only the one that stays is left")
+        await eventually(lambda: client.pubsub_shardchannels() == [b"d"], "only the one that stays is left")
 
 
 async def test_a_callback_that_raises_hurts_nobody(
@@ -177,8 +177,8 @@ async def test_a_callback_that_raises_hurts_nobody(
         listener = Listener()
         await subscriber.subscribe("c", broken)
         await subscriber.subscribe("c", listener)
-        client.publish("c", "1")
-        client.publish("c", "2")
+        client.spublish("c", "1")
+        client.spublish("c", "2")
         await eventually(lambda: listener.heard == [b"1", b"2"], "the other one hears everything")
         assert "broken callback" in caplog.text
 
@@ -195,9 +195,9 @@ async def test_a_callback_may_leave_while_it_is_called(store_url: str, client: r
         listener = Listener()
         await subscriber.subscribe("c", once)
         await subscriber.subscribe("c", listener)
-        client.publish("c", "1")
+        client.spublish("c", "1")
         await eventually(lambda: bool(left) and left[0].done(), "it has left")
-        client.publish("c", "2")
+        client.spublish("c", "2")
         await eventually(lambda: listener.heard == [b"1", b"2"], "the other one hears everything")
         assert heard == [b"1"]
 
@@ -217,8 +217,8 @@ async def test_a_store_that_is_away_refuses_and_is_joined_when_back() -> None:
             await eventually(lambda: store.healthy, "the store is healthy again")
             await subscriber.subscribe("d", late)
             with redis.Redis.from_url(own.url) as client:
-                client.publish("c", "x")
-                client.publish("d", "y")
+                client.spublish("c", "x")
+                client.spublish("d", "y")
             await eventually(lambda: known.heard[-1] == b"x" and late.heard == [b"y"], "both hear")
 
 
