@@ -230,6 +230,8 @@ async def test_g3_watches_that_are_gone_leave_nothing_behind(game: Cluster, stor
     rooms = [await ann.create(room_options(2)) for _ in range(5)]
     async with Watch(ann, rooms[0].room_id) as watch:
         await watch.read()  # the process keeps its one connection for published steps from now on
+        with StoreView(store_url) as store:
+            assert len(store.channels()) == 1
     await eventually(lambda: game.apps[0].interceptor.running == 0, "all calls are over")
     before = lasting_tasks()
     for round_number in range(4):
