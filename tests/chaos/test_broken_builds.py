@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from support.chaos_checker import Fault
-from support.chaos_processes import broken_game
+from support.chaos_processes import BOTS, broken_game
 from support.chaos_scenarios import BROKEN_OFF, SCENES, play_scene
 from support.chaos_site import MEMORY_LOSSY, Site
 
@@ -54,7 +54,7 @@ async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Pa
 
 @pytest.mark.parametrize("broken", BREAKS, ids=[broken.name for broken in BREAKS])
 async def test_a_broken_service_is_found_out(broken: Break, tmp_path: Path, nursery: Nursery) -> None:
-    game, bots = broken_game(broken.name), broken.scene == "orphaned_bots"
+    game, bots = broken_game(broken.name), BOTS if broken.scene == "orphaned_bots" else None
     async with Site(MEMORY_LOSSY, tmp_path, nursery, game=game, replicas=broken.replicas, bots=bots) as site:
         report = await play_scene(site, broken.scene)
     assert report.faults & broken.found_by, f"{broken.name} was not found out:\n{report}"

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.chaos_faults import plan
+from support.chaos_faults import KILLS, plan
 from support.chaos_loop import ChaosRun
+from support.chaos_processes import AI
 from support.chaos_site import FSYNC, MEMORY, MEMORY_ALONE, MEMORY_LOSSY, Mode, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.chaos_checker import Report
+    from support.chaos_faults import Fault
     from support.chaos_processes import Nursery
 
 FIRST_SEED = int(os.environ.get("RAMI_CHAOS_SEED", "1"))
@@ -31,14 +33,15 @@ MODES = (MEMORY, MEMORY_ALONE, MEMORY_LOSSY, FSYNC)
 SHORT_FAULTS = 5
 LONG_FAULTS = 30
 LONG_SEEDS = 2
+LONG_KILLS = 40
 LONG_SECONDS = 900
 """No run comes near this; it only keeps one that hangs from hanging for ever."""
 
 
-async def run(mode: Mode, seed: int, faults: int, directory: Path, nursery: Nursery, *, kills_only: bool) -> Report:
-    async with Site(mode, directory, nursery) as site:
-        report = await ChaosRun(site, seed).run(plan(seed, mode, faults, kills_only=kills_only))
-    print(f"\n{mode.name}, seed {seed}: {report}")  # noqa: T201 - with -s, what a run has been through
+async def run(site: Site, seed: int, faults: list[Fault]) -> Report:
+    async with site:
+        report = await ChaosRun(site, seed).run(faults)
+    print(f"\n{site.mode.name}, seed {seed}: {report}")  # noqa: T201 - with -s, what a run has been through
     assert not report.findings, f"seed {seed}, see {site.journal.path}:\n{report}"
     assert report.counts["acknowledgements that stand"] > 0
     assert report.counts["recoveries in time"] > 0
@@ -47,9 +50,7 @@ async def run(mode: Mode, seed: int, faults: int, directory: Path, nursery: Nurs
 
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
 async def test_v4_nothing_is_lost_or_doubled(mode: Mode, tmp_path: Path, nursery: Nursery) -> None:
-    report = await run(mode, FIRST_SEED, SHORT_FAULTS, tmp_path, nursery, kills_only=False)
-    if not mode.loses_commits:
-        assert report.counts["snapshots rewound"] == 0
+    await run(Site(mode, tmp_path, nursery), FIRST_SEED, plan(FIRST_SEED, mode, SHORT_FAULTS))
 
 
 @pytest.mark.chaos_long
@@ -57,11 +58,21 @@ async def test_v4_nothing_is_lost_or_doubled(mode: Mode, tmp_path: Path, nursery
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + LONG_SEEDS))
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
 async def test_v4_nothing_is_lost_or_doubled_for_long(mode: Mode, seed: int, tmp_path: Path, nursery: Nursery) -> None:
-    await run(mode, seed, LONG_FAULTS, tmp_path, nursery, kills_only=False)
+    await run(Site(mode, tmp_path, nursery, bots=AI), seed, plan(seed, mode, LONG_FAULTS))
 
 
 @pytest.mark.chaos_long
 @pytest.mark.timeout(LONG_SECONDS)
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
 async def test_v4_kill_after_kill(mode: Mode, tmp_path: Path, nursery: Nursery) -> None:
-    await run(mode, FIRST_SEED, LONG_FAULTS, tmp_path, nursery, kills_only=True)
+    kills = plan(FIRST_SEED, mode, LONG_KILLS, kills_only=True)
+    report = await run(Site(mode, tmp_path, nursery, bots=AI), FIRST_SEED, kills)
+    assert report.counts["kills"] == LONG_KILLS
+
+
+def test_the_long_part_has_over_200_kills() -> None:
+    kills = LONG_KILLS * len(MODES)
+    for mode in MODES:
+        for seed in range(FIRST_SEED, FIRST_SEED + LONG_SEEDS):
+            kills += sum(fault.deed in KILLS for fault in plan(seed, mode, LONG_FAULTS))
+    assert kills > 200

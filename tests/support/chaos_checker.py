@@ -90,6 +90,7 @@ def check(records: Iterable[Record]) -> Report:
     """Check the records of a run. Losses are allowed exactly where the journal has a Lost before them."""
     evidence = gather(records)
     report = Report()
+    report.counts["kills"] = evidence.kills
     for room in evidence.rooms.values():
         if room.truth is None:
             report.findings.append(Finding(Fault.NO_RECORD, room.room, "nobody could read it in the end"))
@@ -149,10 +150,9 @@ def _check_accepted(report: Report, room: RoomEvidence, request: Request, eviden
     twins = [other for other in room.requests.values() if other is not request and _both_accepted(request, other)]
     for answer in request.accepted:
         recorded = truth.played.get(answer.version)
-        seat = room.seat_of(request.who)
         if answer.version != request.expected_version + 1:
             _find(report, Fault.CHANGED_ACTION, request, f"acknowledged as version {answer.version}")
-        elif recorded is not None and (recorded.seat, recorded.action) == (seat, request.action):
+        elif _is_applied(room, request):
             report.counts["acknowledgements that stand"] += 1
             if twins and not evidence.losses:
                 _find(report, Fault.LOST_ACTION, request, f"version {answer.version} is also {twins[0]}")
@@ -203,11 +203,11 @@ def _check_refused(report: Report, room: RoomEvidence, request: Request, evidenc
 
 
 def _is_applied(room: RoomEvidence, request: Request) -> bool:
-    truth = room.truth
-    assert truth is not None
-    recorded = truth.played.get(request.expected_version + 1)
-    seat = room.seat_of(request.who)
-    return recorded is not None and (recorded.seat, recorded.action) == (seat, request.action)
+    """Whether the record has the action as the player's own: a bot in its seat may choose the same one."""
+    assert room.truth is not None
+    recorded = room.truth.played.get(request.expected_version + 1)
+    wanted = room.seat_of(request.who), request.action, event_pb2.ACTION_SOURCE_PLAYER
+    return recorded is not None and (recorded.seat, recorded.action, recorded.source) == wanted
 
 
 def _asked_again(room: RoomEvidence, request: Request) -> bool:

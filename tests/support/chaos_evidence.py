@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -108,6 +109,8 @@ class RoomEvidence:
     """The version of every cursor that came with a snapshot."""
     news: list[tuple[float, int]] = field(default_factory=list)
     """When a step was first told to anybody, and when it was made, by the clock of the store in ns."""
+    deals: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """The versions in which a round was said to be dealt."""
     over_at: float | None = None
     """When somebody was first told that the match has ended."""
     events: list[tuple[float, str, event_pb2.Event]] = field(default_factory=list)
@@ -141,6 +144,7 @@ class Evidence:
     """A whole run."""
 
     rooms: dict[str, RoomEvidence] = field(default_factory=dict)
+    kills: int = 0
     losses: list[float] = field(default_factory=list)
     expectations: list[Expected] = field(default_factory=list)
     until: float = 0.0
@@ -183,14 +187,16 @@ class Sorter:
                 self._room(record.room).final_version = record.version
             case Replayed():
                 self._replays[record.room] = pb.GetReplayResponse.FromString(record.replay)
-            case Struck() | Killed():
+            case Killed():
+                evidence.kills += 1
+            case Struck():
                 pass  # for who reads the file
 
     def finished(self) -> Evidence:
         """Everything, with what the records of the rooms prove."""
         for name, replay in self._replays.items():
             room = self._room(name)
-            room.truth = truth_of(replay, _snapshot_versions(room))
+            room.truth = truth_of(replay, _snapshot_versions(room), room.deals)
         return self.evidence
 
     def _room(self, name: str) -> RoomEvidence:
@@ -257,8 +263,11 @@ def _take_event(room: RoomEvidence, at: float, event: event_pb2.Event) -> None:
     if event.cursor not in room.steps:
         room.steps[event.cursor] = (event.version, identity_of(event))
         room.news.append((at, event.time.ToNanoseconds()))
-    if room.over_at is None and any(change.HasField("match_ended") for change in event.changes):
-        room.over_at = at
+    for change in event.changes:
+        if change.HasField("round_started"):
+            room.deals[change.round_started.round_number].add(event.version)
+        elif change.HasField("match_ended") and room.over_at is None:
+            room.over_at = at
 
 
 def answer_of(result: pb.ActionResult, at: float) -> Answer:

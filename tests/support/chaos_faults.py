@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 1.0
 """How long a fault waits for the answer that it is to swallow; a bot's commit may have none."""
 
+STALL_SECONDS = 1.0
+"""Longer than a replica waits for the store."""
+MOST_LOST = 4
+"""Commits that a store may come back without."""
+
 
 class Point(StrEnum):
     """Where a commit is when the fault happens."""
@@ -40,6 +45,13 @@ class Deed(StrEnum):
     KILL_BOTS = "kill the bots"
     CUT_SUBSCRIBERS = "cut published events"
     CUT_PLAYERS = "cut the players"
+    STALL_STORE = "stall the store"
+    FORGET_SCRIPTS = "let the store forget its scripts"
+
+
+KILLS = frozenset({Deed.KILL_GAME, Deed.KILL_STORE, Deed.KILL_BOTS})
+_SPARED = frozenset({Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS})
+"""Faults that leave the connection alone that the commit is on."""
 
 
 class Fault(NamedTuple):
@@ -65,14 +77,15 @@ def plan(seed: int, mode: Mode, faults: int, *, kills_only: bool = False) -> lis
     if mode.store_may_die:
         deeds += [Deed.KILL_STORE] * 4
     if not kills_only:
-        deeds += [Deed.CUT] * 4 + [Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS]
+        deeds += [Deed.CUT] * 4
+        deeds += [Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS]
     planned = []
     for _ in range(faults):
         deed = chance.choice(deeds)
         points = [Point.BEFORE_SCRIPT, Point.AFTER_SCRIPT, Point.BEFORE_REPLY, Point.BEFORE_ANSWER]
         if deed is Deed.CUT:
             points.append(Point.LATE)
-        lose = chance.randint(1, 4) if deed is Deed.KILL_STORE and mode.loses_commits else 0
+        lose = chance.randint(1, MOST_LOST) if deed is Deed.KILL_STORE and mode.loses_commits else 0
         planned.append(Fault(chance.randint(1, 12), chance.choice(points), deed, chance.uniform(0, 0.3), lose))
     return planned
 
@@ -154,30 +167,41 @@ class FaultTrap:
 
     def _ends_at(self, point: Point) -> bool:
         """Whether the connection ends at this point of the commit's way."""
-        spared = {Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS}
-        return self._fault.point is point and self._fault.deed not in spared
+        return self._fault.point is point and self._fault.deed not in _SPARED
 
     async def do_deed(self) -> None:
         """Everything that the fault does, up to the recovery."""
-        site, replica, fault = self._site, self._replica, self._fault
-        front = replica.front
-        if fault.point is Point.BEFORE_ANSWER:
+        front = self._replica.front
+        if self._fault.point is Point.BEFORE_ANSWER:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await front.withheld.wait()
             except TimeoutError:
                 pass  # nobody was to be told anything
-        if fault.deed is Deed.KILL_GAME:
-            await site.kill_replica(replica)
-        elif fault.deed is Deed.KILL_STORE:
-            await site.kill_store(fault.lose)
-        elif fault.deed is Deed.KILL_BOTS:
-            await site.kill_bots()
-        elif fault.deed is Deed.CUT_SUBSCRIBERS:
-            for each in site.replicas:
-                each.back.cut_subscribers()
-        elif fault.deed is Deed.CUT_PLAYERS:
-            front.cut_all()
-        if fault.point is Point.BEFORE_ANSWER:
+        await self._do(self._fault)
+        if self._fault.point is Point.BEFORE_ANSWER:
             front.let_answers_through()
         self._striker.struck.set()
+
+    async def _do(self, fault: Fault) -> None:
+        site, replica = self._site, self._replica
+        match fault.deed:
+            case Deed.CUT:
+                pass  # the way of the commit ends here, and nothing else does
+            case Deed.KILL_GAME:
+                await site.kill_replica(replica)
+            case Deed.KILL_STORE:
+                await site.kill_store(fault.lose)
+            case Deed.KILL_BOTS:
+                await site.kill_bots()
+            case Deed.CUT_SUBSCRIBERS:
+                for each in site.replicas:
+                    each.back.cut_subscribers()
+            case Deed.CUT_PLAYERS:
+                replica.front.cut_all()
+            case Deed.STALL_STORE:
+                # It ends by itself, so that the commit can go on into the stall.
+                site.store.pause()
+                asyncio.get_running_loop().call_later(STALL_SECONDS, site.store.resume)
+            case Deed.FORGET_SCRIPTS:
+                await site.store.forget_scripts()

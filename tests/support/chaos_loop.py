@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from support.chaos_checker import check_file
-from support.chaos_faults import Deed, Striker, plan
+from support.chaos_faults import MOST_LOST, Deed, Striker, plan
 from support.chaos_tables import Kind, Table
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class ChaosRun:
         present = {table.kind for table in self._tables}
         fresh = [self._new_table(kind) for kind in self._kinds if kind not in present]
         await asyncio.gather(*(table.open() for table in fresh))
+        if self.site.mode.loses_commits:
+            # So far on that no loss takes a match back to before its start, which nobody here would start again.
+            await self.site.journal.until(lambda: all(table.steps > MOST_LOST for table in fresh), STRIKE_SECONDS)
         self._tables += fresh
 
     async def strike(self, fault: Fault) -> bool:

@@ -22,7 +22,7 @@ import sys
 import traceback
 from typing import Any
 
-IMPORTED = ("game_state.service", "rami_kit.app")
+IMPORTED = ("ai_decision.service", "game_state.service", "matchmaking.service", "rami_kit.app")
 """What the processes need. Importing it starts no thread, so that forking is safe."""
 PR_SET_PDEATHSIG = 1
 MESSAGE_BYTES = 1 << 16

@@ -19,6 +19,8 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
+import redis.asyncio
+
 from rami_kit.embedded import EmbeddedStore
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET
 from support import chaos_nursery
@@ -32,6 +34,8 @@ STOP_SECONDS: Final = 20.0
 
 GAME: Final = ("-m", "game_state")
 BOTS: Final = (str(Path(__file__).with_name("chaos_bots.py")),)
+"""A decision service that plays anything, at once."""
+AI: Final = ("-m", "ai_decision")
 
 
 def broken_game(name: str) -> tuple[str, ...]:
@@ -183,10 +187,25 @@ class ChaosStore:
         await asyncio.to_thread(self._store.kill)
 
     async def stop(self) -> None:
-        """End it in good order."""
+        """End it in good order, also out of a stall."""
         if self.running:
+            self._store.resume()
             self.running = False
             await asyncio.to_thread(self._store.stop)
+
+    def pause(self) -> None:
+        """Freeze it: connections stay open and nothing answers."""
+        self._store.pause()
+
+    def resume(self) -> None:
+        """End a freeze: everything that was asked meanwhile is done now. Does nothing to one that was killed."""
+        if self.running:
+            self._store.resume()
+
+    async def forget_scripts(self) -> None:
+        """Let the server know no script any more."""
+        async with redis.asyncio.Redis(port=self.port) as client:
+            await client.script_flush()
 
     def note_commit(self) -> None:
         """A commit is about to be carried out: remember how long the file is before it."""

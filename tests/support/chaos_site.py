@@ -76,9 +76,9 @@ class Site:
         *,
         game: tuple[str, ...] = GAME,
         replicas: int | None = None,
-        bots: bool = True,
+        bots: tuple[str, ...] | None = BOTS,
     ) -> None:
-        """`game` is what the interpreter runs as the game service."""
+        """`game` and `bots` are what the interpreter runs as the game service and the decision service, if any."""
         self.mode = mode
         self.journal = Journal(directory / "journal.jsonl")
         self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
@@ -86,8 +86,8 @@ class Site:
         self.replicas: list[Replica] = []
         (directory / "store").mkdir()
         self.store = ChaosStore(directory / "store", mode.store_options)
-        self.bots = ChaosProcess("bots", BOTS, {}, directory, nursery)
-        self._with_bots = bots
+        self.bots = ChaosProcess("bots", bots or (), {}, directory, nursery)
+        self._with_bots = bots is not None
         self._game = game
         self._replica_count = replicas or mode.replicas
         self._directory = directory

@@ -1,7 +1,7 @@
 """Rooms for chaos: set up while all is quiet, played through every fault, and read out when they are over.
 
-Three kinds: two people, one of them streaming; a person with two bots; bots alone, watched. Each has a spectator at
-another replica than its host.
+Two people, one of them streaming; a person with two bots; bots alone, watched; a person who is often too slow. Each
+has a spectator at another replica than its host.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TARGET_SCORE = 40
 BOT_PACE_SECONDS = 0.02
+SLOW_SECONDS = 0.15
+"""How long a slow person takes over an action, on average; a turn of at least two has twice as long."""
 REST_SECONDS = 5.0
 """Far longer than any last step takes to its last watcher."""
 END_SECONDS = 20.0
@@ -36,6 +38,11 @@ class Kind(Enum):
     DUEL = auto()
     MIXED = auto()
     BOTS = auto()
+    SLOW = auto()
+    """A person who often lets the clock run out, with a bot; rounds pause between each other."""
+
+
+_BOT_SEATS = {Kind.DUEL: (), Kind.MIXED: (1, 2), Kind.BOTS: (0, 1), Kind.SLOW: (1,)}
 
 
 class Table:
@@ -68,17 +75,31 @@ class Table:
         """Whether the match has ended, as far as its host was told."""
         return self.players[0].over
 
+    @property
+    def steps(self) -> int:
+        """Steps since the match began, its start among them, that its players were told of."""
+        room = self._site.evidence.rooms.get(self.room)
+        return len(room.news) if room is not None else 0
+
     async def open(self) -> None:
         """Create the room, let everybody sit down, and start the match."""
-        seats = {Kind.DUEL: 2, Kind.MIXED: 3, Kind.BOTS: 2}[self.kind]
+        seats = 3 if self.kind is Kind.MIXED else 2
+        slow = self.kind is Kind.SLOW
         host = self._add(Spectator if self.kind is Kind.BOTS else self._people[0], "host", 0)
+        if slow and isinstance(host, SeatedPlayer):
+            host.think_seconds = SLOW_SECONDS
         request = pb.CreateRoomRequest(
             request_id=request_id(),
-            options=room_options(seats, target=TARGET_SCORE, turn_limit=0, bot_pace=BOT_PACE_SECONDS),
+            options=room_options(
+                seats,
+                target=TARGET_SCORE,
+                turn_limit=2 * SLOW_SECONDS if slow else 0,
+                bot_pace=BOT_PACE_SECONDS,
+                round_interval=SLOW_SECONDS if slow else None,
+            ),
             observe=self.kind is Kind.BOTS,
         )
-        bots = {Kind.DUEL: [], Kind.MIXED: [1, 2], Kind.BOTS: [0, 1]}[self.kind]
-        request.bots.extend(pb.BotSeat(seat=seat, bot="easy") for seat in bots)
+        request.bots.extend(pb.BotSeat(seat=seat, bot="easy") for seat in _BOT_SEATS[self.kind])
         room: room_pb2.Room = (await host.call("CreateRoom", request)).room
         self.room = room.room_id
         if self.kind is Kind.DUEL:

@@ -16,7 +16,7 @@ from rami_engine import RulesError, seat_view
 from rami_wire import action_from_proto, encode_action, replay_record, to_cards, view_to_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from rami.game.v1 import game_service_pb2, view_pb2
 
@@ -64,8 +64,13 @@ def same_view(message: view_pb2.SeatView) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-def truth_of(replay: game_service_pb2.GetReplayResponse, wanted_views: Iterable[int]) -> Truth:
-    """Verify a record and work out what its versions held; views only of the versions that are wanted."""
+def truth_of(
+    replay: game_service_pb2.GetReplayResponse, wanted_views: Iterable[int], deals: Mapping[int, Collection[int]]
+) -> Truth:
+    """Verify a record and work out what its versions held; views only of the versions that are wanted.
+
+    `deals`: the versions in which each round was said to be dealt; a record does not tell.
+    """
     truth = Truth(replay)
     try:
         for played in replay.rounds:
@@ -80,16 +85,16 @@ def truth_of(replay: game_service_pb2.GetReplayResponse, wanted_views: Iterable[
                     action.time.ToNanoseconds(),
                 )
         verify(replay)
-        _walk(truth, wanted_views)
+        _walk(truth, wanted_views, deals)
     except RulesError as error:
         truth.flaw = str(error)
     return truth
 
 
-def _walk(truth: Truth, wanted_views: Iterable[int]) -> None:
+def _walk(truth: Truth, wanted_views: Iterable[int], deals: Mapping[int, Collection[int]]) -> None:
     """Play the record anew. Trusts that it has been verified."""
     replay = truth.replay
-    places = _versions(replay)
+    places = _versions(replay, deals)
     wanted = sorted(set(wanted_views))
     moments = walk(replay_record(replay.header, replay.rounds))
     for moment, (version, following) in zip(moments, pairwise([*places, 1 << 62]), strict=False):
@@ -110,12 +115,14 @@ def _walk(truth: Truth, wanted_views: Iterable[int]) -> None:
             del wanted[0]
 
 
-def _versions(replay: game_service_pb2.GetReplayResponse) -> list[int]:
-    """The version of every moment of the walk; a deal happens in the step that made it possible."""
+def _versions(replay: game_service_pb2.GetReplayResponse, deals: Mapping[int, Collection[int]]) -> list[int]:
+    """The version of every moment of the walk. A deal is in the step that ended the round before, or in a later one."""
     versions = []
     latest = 0
     for played in replay.rounds:
-        versions.append(latest)
+        following = played.actions[0].version if played.actions else 1 << 62
+        dealt = [version for version in deals.get(played.round_number, ()) if latest <= version < following]
+        versions.append(max(dealt, default=latest))
         for action in played.actions:
             latest = action.version
             versions.append(latest)
