@@ -14,14 +14,18 @@ from rami_kit.errors import error_info
 from support.chaos_journal import (
     Answered,
     Asked,
+    Assigned,
     AtRest,
     Ended,
     Expected,
     Killed,
     Lost,
     Opened,
+    Queued,
     Record,
     Replayed,
+    RoomRead,
+    RoomsCounted,
     Seated,
     Struck,
     Told,
@@ -189,8 +193,8 @@ class Sorter:
                 self._replays[record.room] = pb.GetReplayResponse.FromString(record.replay)
             case Killed():
                 evidence.kills += 1
-            case Struck():
-                pass  # for who reads the file
+            case Struck() | Queued() | Assigned() | RoomRead() | RoomsCounted():
+                pass  # for who reads the file, and for who checks the queue
 
     def finished(self) -> Evidence:
         """Everything, with what the records of the rooms prove."""

@@ -141,12 +141,82 @@ class Replayed:
     replay: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A player has a ticket."""
+
+    at: float
+    who: str
+    ticket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A ticket was read in its last state: with a room and seat, or with the name of another state and no room."""
+
+    at: float
+    who: str
+    ticket: str
+    state: str
+    room: str
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoomRead:
+    """Who sits in a room, as the game service says: player ids by seat, empty for nobody."""
+
+    at: float
+    room: str
+    seats: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomsCounted:
+    """How many rooms the store holds."""
+
+    at: float
+    rooms: int
+
+
 Record: TypeAlias = (
-    Seated | Asked | Answered | Opened | Told | Ended | Struck | Killed | Lost | Expected | AtRest | Replayed
+    Seated
+    | Asked
+    | Answered
+    | Opened
+    | Told
+    | Ended
+    | Struck
+    | Killed
+    | Lost
+    | Expected
+    | AtRest
+    | Replayed
+    | Queued
+    | Assigned
+    | RoomRead
+    | RoomsCounted
 )
 _KINDS: dict[str, type[Record]] = {
     kind.__name__: kind
-    for kind in (Seated, Asked, Answered, Opened, Told, Ended, Struck, Killed, Lost, Expected, AtRest, Replayed)
+    for kind in (
+        Seated,
+        Asked,
+        Answered,
+        Opened,
+        Told,
+        Ended,
+        Struck,
+        Killed,
+        Lost,
+        Expected,
+        AtRest,
+        Replayed,
+        Queued,
+        Assigned,
+        RoomRead,
+        RoomsCounted,
+    )
 }
 
 

@@ -13,6 +13,7 @@ import grpc.aio
 
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1.game_service_pb2_grpc import GameServiceStub
+from rami.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceStub
 from rami_kit.errors import from_rpc_error, reason_name
 from rami_kit.testing import player as player_metadata
 from support.chaos_evidence import OK, UNCERTAIN
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from rami.game.v1 import event_pb2
     from rami.game.v1.game_service_pb2_grpc import GameServiceAsyncStub
+    from rami.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceAsyncStub
     from support.chaos_journal import Journal
 
 CALL_SECONDS = 2.0
@@ -32,6 +34,7 @@ CALL_SECONDS = 2.0
 PAUSE_SECONDS = 0.1
 """Before a call is repeated or a stream opened again."""
 
+_LOCAL_FAILURE = "Internal error from Core"
 _CHANNEL_OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.enable_retries", 0),
@@ -50,20 +53,28 @@ class Caller:
         self.metadata = player_metadata(name, name=name)
         self._channels = [grpc.aio.insecure_channel(address, options=_CHANNEL_OPTIONS) for address in addresses]
         self.stubs: list[GameServiceAsyncStub] = [GameServiceStub(channel) for channel in self._channels]
+        self.queues: list[MatchmakingServiceAsyncStub] = [MatchmakingServiceStub(each) for each in self._channels]
 
     async def close(self) -> None:
         """Hang up."""
         await asyncio.gather(*(channel.close(None) for channel in self._channels))
 
     async def call(self, method: str, request: Any, seconds: float = 30.0) -> Any:
-        """Make a call that may be repeated until it has an answer, by whichever replica gives one.
+        """Make a call of GameService that may be repeated until it has an answer, by whichever replica gives one.
 
         Raises what it is refused with, and TimeoutError when nobody answers in time.
         """
+        return await self._call(self.stubs, method, request, seconds)
+
+    async def call_queue(self, method: str, request: Any, seconds: float = 30.0) -> Any:
+        """As `call`, of MatchmakingService."""
+        return await self._call(self.queues, method, request, seconds)
+
+    async def _call(self, stubs: Sequence[object], method: str, request: Any, seconds: float) -> Any:
         turn = 0
         async with asyncio.timeout(seconds):
             while True:
-                stub = self.stubs[turn % len(self.stubs)]
+                stub = stubs[turn % len(stubs)]
                 try:
                     return await getattr(stub, method)(request, timeout=CALL_SECONDS, metadata=self.metadata)
                 except grpc.aio.AioRpcError as error:
@@ -185,6 +196,9 @@ class Spectator(Caller):
 def outcome(error: grpc.aio.AioRpcError) -> tuple[str, str]:
     """The code and reason that a call ended with."""
     peer = from_rpc_error(error)
+    if peer.reason is None and peer.message == _LOCAL_FAILURE:
+        # What a client's own gRPC makes of a write on a connection that has just broken; no service said it.
+        return grpc.StatusCode.UNAVAILABLE.name, ""
     return peer.code.name, reason_name(peer.reason) if peer.reason is not None else ""
 
 

@@ -36,6 +36,7 @@ GAME: Final = ("-m", "game_state")
 BOTS: Final = (str(Path(__file__).with_name("chaos_bots.py")),)
 """A decision service that plays anything, at once."""
 AI: Final = ("-m", "ai_decision")
+MATCHMAKING: Final = ("-m", "matchmaking")
 
 
 def broken_game(name: str) -> tuple[str, ...]:

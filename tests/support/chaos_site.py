@@ -12,9 +12,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from matchmaking.scripts import ASSIGN, CLAIM, CREATE, RETURN, TAKE
 from support.chaos_evidence import Sorter
 from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
-from support.chaos_processes import BOTS, GAME, ChaosProcess, ChaosStore, Nursery
+from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, ChaosStore, Nursery
 from support.chaos_proxy import AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 
 GOES_ON_SECONDS = 5.0
 """How soon a match goes on after the process that it needs is back, or at once where another replica lives."""
+QUICK_QUEUE = {
+    "RAMI_MATCH_PASS_SECONDS": "0.05",
+    "RAMI_LARGER_TABLE_WAIT_SECONDS": "0",
+    "RAMI_CLAIM_LEASE_SECONDS": "1",
+    "RAMI_ROOM_TIMEOUT_SECONDS": "1",
+}
+"""Settings under which a queue takes no time of its own."""
+QUEUE_SCRIPTS = frozenset(script.sha.decode() for script in (CREATE, CLAIM, ASSIGN, RETURN, TAKE))
+"""The scripts of matchmaking that move tickets on; others only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ FSYNC = Mode("fsync", "fsync", {"appendonly": "yes", "appendfsync": "always"}, s
 
 
 class Replica:
-    """One process of the game service, and the ways to and from it."""
+    """One process of the game or matchmaking service, and the ways to and from it."""
 
     def __init__(self, process: ChaosProcess, front: AnswerProxy, back: StoreProxy) -> None:
         self.process = process
@@ -77,6 +87,7 @@ class Site:
         game: tuple[str, ...] = GAME,
         replicas: int | None = None,
         bots: tuple[str, ...] | None = BOTS,
+        matchmakers: int = 0,
     ) -> None:
         """`game` and `bots` are what the interpreter runs as the game service and the decision service, if any."""
         self.mode = mode
@@ -84,12 +95,15 @@ class Site:
         self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
         """Asked about every commit as it comes by."""
         self.replicas: list[Replica] = []
+        """Of the game service."""
+        self.matchmakers: list[Replica] = []
         (directory / "store").mkdir()
         self.store = ChaosStore(directory / "store", mode.store_options)
         self.bots = ChaosProcess("bots", bots or (), {}, directory, nursery)
         self._with_bots = bots is not None
         self._game = game
         self._replica_count = replicas or mode.replicas
+        self._matchmaker_count = matchmakers
         self._directory = directory
         self._nursery = nursery
         self._bots_proxy = Proxy()
@@ -119,23 +133,30 @@ class Site:
             stack.push_async_callback(self.bots.stop)
             starts.append(self.start_bots())
         for number in range(self._replica_count):
-            replica = await self._make_replica(number)
-            self.replicas.append(replica)
-            stack.push_async_callback(replica.process.stop)
-            starts.append(self.start_replica(replica))
+            self.replicas.append(await self._make_replica(f"game-{number}", self._game, {}))
+        games = ",".join(self.addresses)
+        for number in range(self._matchmaker_count):
+            environment = QUICK_QUEUE | {"RAMI_GAME_ADDRESS": f"ipv4:{games}"}
+            matchmaker = await self._make_replica(f"matchmaking-{number}", MATCHMAKING, environment)
+            matchmaker.back.watched = lambda call: call.sha in QUEUE_SCRIPTS
+            self.matchmakers.append(matchmaker)
+        starts += [self.start_replica(each) for each in (*self.replicas, *self.matchmakers)]
         await asyncio.gather(*starts)
 
-    async def _make_replica(self, number: int) -> Replica:
+    async def _make_replica(self, name: str, program: tuple[str, ...], environment: Mapping[str, str]) -> Replica:
         front = await self._stack.enter_async_context(AnswerProxy())
-        back = await self._stack.enter_async_context(StoreProxy(lambda call: self._on_commit(number, call)))
+        back = await self._stack.enter_async_context(StoreProxy(lambda call: self._on_commit(replica, call)))
         back.target_port = self.store.port
-        environment = {
+        settings = {
             "RAMI_REDIS_URL": f"redis://{back.address}/0",
             "RAMI_AI_ADDRESS": self._bots_proxy.address,
             "RAMI_DURABILITY": self.mode.durability,
+            **environment,
         }
-        process = ChaosProcess(f"game-{number}", self._game, environment, self._directory, self._nursery)
-        return Replica(process, front, back)
+        process = ChaosProcess(name, program, settings, self._directory, self._nursery)
+        self._stack.push_async_callback(process.stop)
+        replica = Replica(process, front, back)
+        return replica
 
     async def start_replica(self, replica: Replica) -> None:
         """Start the process of a replica, for the first time or again."""
@@ -149,7 +170,7 @@ class Site:
 
     @property
     def addresses(self) -> list[str]:
-        """Where players reach the replicas."""
+        """Where players reach the replicas of the game service."""
         return [replica.front.address for replica in self.replicas]
 
     @property
@@ -192,6 +213,6 @@ class Site:
     def _write_kill(self, process: str) -> None:
         self.journal.write(Killed(self.journal.now(), process))
 
-    def _on_commit(self, number: int, call: ScriptCall) -> Trap | None:
+    def _on_commit(self, replica: Replica, call: ScriptCall) -> Trap | None:
         self.store.note_commit()
-        return self.set_trap(self.replicas[number], call)
+        return self.set_trap(replica, call)

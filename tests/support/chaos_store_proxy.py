@@ -1,8 +1,8 @@
-"""The proxy between one replica of the game service and the store: sees every commit and can come between.
+"""The proxy between one replica of a service and the store: sees every commit and can come between.
 
-A trap is asked about each script that commits a step of a room. It can end the connection before the script reaches
-the store, after it was sent, or when the reply is about to come back; hold it for a while; or deliver it late, when
-the caller has long given up.
+A trap is asked about each script that is watched, at first those that commit a step of a room. It can end the
+connection before the script reaches the store, after it was sent, or when the reply is about to come back; hold it
+for a while; or deliver it late, when the caller has long given up.
 """
 
 from __future__ import annotations
@@ -56,6 +56,10 @@ class _Lane:
         self.heard = asyncio.Event()
 
 
+def _commits_to_room(call: ScriptCall) -> bool:
+    return call.changes_room
+
+
 class StoreProxy(Proxy):
     """The store as one replica reaches it."""
 
@@ -63,6 +67,8 @@ class StoreProxy(Proxy):
         """`set_trap` is asked about every commit as it comes by."""
         super().__init__()
         self._set_trap = set_trap
+        self.watched: Callable[[ScriptCall], bool] = _commits_to_room
+        """Which scripts `set_trap` is asked about."""
         self._lanes: dict[Link, _Lane] = {}
         self._subscribers: set[Link] = set()
         self.subscribers_allowed = True
@@ -115,7 +121,7 @@ class StoreProxy(Proxy):
                 return False
             self._subscribers.add(link)
         call = script_call(frame)
-        trap = self._set_trap(call) if call is not None and call.changes_room else None
+        trap = self._set_trap(call) if call is not None and self.watched(call) else None
         if trap is None:
             lane.awaited.append(None)
             link.server_writer.write(frame)
