@@ -1,8 +1,9 @@
 """The store as services use it: scripts, commands, its clock, its health and its promise of durability.
 
-A Store is one Redis or Valkey server today. Every call names its keys, so that a cluster can be put behind
-the same methods: the keys' slot would choose the StoreNode. What a service must not do is block in a command
-(BLPOP, XREADGROUP BLOCK): the answers behind it on the same connection would wait too.
+A Store is one Redis or Valkey server, the master that sentinels name, or a cluster: RAMI_REDIS_URL says which,
+and a Router sends every call to the right StoreNode by its first key. All keys of one call must share a hash
+tag. What a service must not do is block in a command (BLPOP, XREADGROUP BLOCK): the answers behind it on the
+same connection would wait too.
 """
 
 from __future__ import annotations
@@ -14,14 +15,21 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from rami_kit import resp
+from rami_kit.cluster import ClusterRouter
 from rami_kit.errors import StoreError, StoreUnavailable
+from rami_kit.sentinel import SentinelRouter
 from rami_kit.settings import Durability, ServiceSettings, SettingsError
+from rami_kit.slots import first_key
 from rami_kit.store_node import Call, StoreNode
+from rami_kit.store_router import OneServer
+from rami_kit.store_url import StoreUrl, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rami_kit.metrics import Metrics
+    from rami_kit.store_node import NodeOwner
+    from rami_kit.store_router import Router
 
 PROBE_SECONDS: Final = 1.0
 """How often a healthy store is asked for its time."""
@@ -87,7 +95,7 @@ class Store:
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         """Use `connect`: this opens nothing yet."""
         assert settings.redis_url is not None  # a service that needs a store does not load without one
-        self.address = resp.Address.parse(settings.redis_url.get_secret_value())
+        url = StoreUrl.parse(settings.redis_url.get_secret_value())
         self.timeout_seconds = settings.redis_timeout_seconds
         self.metrics = metrics.store
         self.clock = StoreClock()
@@ -95,16 +103,12 @@ class Store:
         self._durability = settings.durability
         self._up = metrics.store.up.labels()
         self._loop = asyncio.get_running_loop()
-        self._node = StoreNode(
-            self.address,
-            pool_size=settings.redis_pool_size,
-            timeout_seconds=settings.redis_timeout_seconds,
-            metrics=metrics.store,
-            client_name="rami",
-        )
+        self._pool_size = settings.redis_pool_size
         # The server's own wait ends before ours, so that "not durable in time" is an answer and no timeout.
         self._wait_ms = max(1, int(settings.redis_timeout_seconds * 750))
-        self._node.durability_command = self._durability_command()
+        self._complaints: set[str] = set()
+        self.router = self._make_router(url)
+        self._submit = self.router.submit
         self._health_task: asyncio.Task[None] | None = None
 
     @classmethod
@@ -116,7 +120,7 @@ class Store:
         """
         store = cls(settings, metrics)
         try:
-            await store._probe()
+            await store._start()
         except BaseException:
             await store.close()
             raise
@@ -129,12 +133,12 @@ class Store:
             self._health_task.cancel()
             await asyncio.wait([self._health_task])
         self._set_healthy(False)
-        await self._node.close()
+        await self.router.close()
 
     @property
     def open_connections(self) -> int:
-        """Connections of the pool, busy or not."""
-        return self._node.open_connections
+        """Connections of the pools, busy or not."""
+        return self.router.open_connections
 
     def run(
         self,
@@ -152,7 +156,8 @@ class Store:
         rest = (len(keys), *keys, *args)
         packed = resp.pack_command((b"EVALSHA", script.sha, *rest))
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._node.submit(Call(future, script.name, packed, script=script.lua, rest=rest, durable=durable))
+        call = Call(future, script.name, packed, script=script.lua, rest=rest, durable=durable)
+        self._submit(call, keys[0] if keys else None)
         return future
 
     def read(self, *command: resp.Argument) -> asyncio.Future[Any]:
@@ -172,39 +177,91 @@ class Store:
         return self._command(("SPUBLISH", channel, message), repeatable=False)
 
     def _command(self, command: tuple[resp.Argument, ...], *, repeatable: bool) -> asyncio.Future[Any]:
-        future: asyncio.Future[Any] = self._loop.create_future()
+        call = self._call(command, repeatable=repeatable)
+        self._submit(call, first_key(command))
+        return call.future
+
+    def _call(self, command: tuple[resp.Argument, ...], *, repeatable: bool) -> Call:
         name = command[0]
         assert isinstance(name, str)  # the name is a metric's label
-        self._node.submit(Call(future, name, resp.pack_command(command), repeatable=repeatable))
-        return future
+        return Call(self._loop.create_future(), name, resp.pack_command(command), repeatable=repeatable)
+
+    # The servers.
+
+    def _make_router(self, url: StoreUrl) -> Router:
+        if url.topology is Topology.SENTINEL:
+            return SentinelRouter(url, self._make_node, self.metrics, self.timeout_seconds)
+        if url.topology is Topology.CLUSTER:
+            return ClusterRouter(url, self._make_node, self.metrics, self.timeout_seconds)
+        return OneServer(self._make_node(url.addresses[0], None))
+
+    def _make_node(self, address: resp.Address, owner: NodeOwner | None) -> StoreNode:
+        node = StoreNode(
+            address,
+            pool_size=self._pool_size,
+            timeout_seconds=self.timeout_seconds,
+            metrics=self.metrics,
+            client_name="rami",
+            owner=owner,
+        )
+        node.durability_command = self._durability_command()
+        return node
+
+    def _ask(self, node: StoreNode, *command: resp.Argument) -> asyncio.Future[Any]:
+        """As `read`, of this server and no other."""
+        call = self._call(command, repeatable=True)
+        node.submit(call)
+        return call.future
 
     # Health, clock and durability.
 
+    async def _start(self) -> None:
+        """Finds the servers; raises SettingsError when one of them cannot do what RAMI_DURABILITY promises."""
+        await self.router.open()
+        for error in await self._probe():
+            raise error
+
     async def _look_after(self) -> None:
-        complained = ""
         while True:
             await asyncio.sleep(PROBE_SECONDS if self.healthy else AWAY_PROBE_SECONDS)
-            try:
-                await self._probe()
-                complained = ""
-            except SettingsError as error:
+            broken = {str(error) for error in await self._probe()}
+            for text in broken - self._complaints:
                 # Another server has come up than the one at start. It gets no commit that it cannot keep.
-                if str(error) != complained:
-                    _log.error("the store came back unable to keep its promise: %s", error)
-                    complained = str(error)
+                _log.error("the store came back unable to keep its promise: %s", text)
+            self._complaints = broken
 
-    async def _probe(self) -> None:
+    async def _probe(self) -> list[SettingsError]:
+        """Asks every server for its time; returns what is wrong with those that cannot keep the promise.
+
+        The store is healthy while any of its servers is: on a cluster, rooms in other slots go on.
+        """
+        nodes = self.router.nodes
+        outcomes = await asyncio.gather(*(self._probe_node(node) for node in nodes))
+        # One server's clock is the store's, always the first one that answers: several are never quite the same.
+        for outcome in outcomes:
+            if isinstance(outcome, tuple):
+                self.clock.adjust(*outcome)
+                break
+        healthy = any(node.proven for node in nodes)
+        if self.healthy and not healthy:
+            away = [str(outcome) for outcome in outcomes if isinstance(outcome, StoreUnavailable)]
+            _log.warning("the store does not answer: %s", away[0] if away else "no master is known")
+        self._set_healthy(healthy)
+        return [outcome for outcome in outcomes if isinstance(outcome, SettingsError)]
+
+    async def _probe_node(self, node: StoreNode) -> tuple[float, float, float] | StoreUnavailable | SettingsError:
+        """The server's time, with the monotonic clock before and after; or why it is not to be counted on."""
         try:
             sent_at = time.monotonic()
-            seconds, micros = await self.read("TIME")
-            self.clock.adjust(int(seconds) + int(micros) / 1e6, sent_at, time.monotonic())
-            if not self.healthy:
-                await self._check_durability()
-                self._set_healthy(True)
-        except StoreUnavailable as error:
-            if self.healthy:
-                _log.warning("the store does not answer: %s", error)
-            self._set_healthy(False)
+            seconds, micros = await self._ask(node, "TIME")
+            reading = (int(seconds) + int(micros) / 1e6, sent_at, time.monotonic())
+            if not node.proven:
+                await self._check_durability(node)
+                node.proven = True
+        except (StoreUnavailable, SettingsError) as error:
+            node.proven = False
+            return error
+        return reading
 
     def _set_healthy(self, healthy: bool) -> None:
         if healthy and not self.healthy:
@@ -219,37 +276,37 @@ class Store:
             return resp.pack_command((b"WAIT", 1, self._wait_ms))
         return b""
 
-    async def _check_durability(self) -> None:
+    async def _check_durability(self, node: StoreNode) -> None:
         """Raises SettingsError when the server at hand cannot do what RAMI_DURABILITY promises."""
         if self._durability is Durability.FSYNC:
-            await self._check_fsync()
+            await self._check_fsync(node)
         elif self._durability is Durability.REPLICA:
-            await self._check_replica()
+            await self._check_replica(node)
 
-    async def _check_fsync(self) -> None:
-        persistence = await self._info("persistence")
+    async def _check_fsync(self, node: StoreNode) -> None:
+        persistence = await self._info(node, "persistence")
         if persistence.get("aof_enabled") != "1":
             raise SettingsError("RAMI_DURABILITY: fsync needs a store with appendonly yes; this one has it off")
-        known = await self.read("COMMAND", "INFO", "WAITAOF")
+        known = await self._ask(node, "COMMAND", "INFO", "WAITAOF")
         if known and known[0] is not None:
-            self._node.durability_command = self._durability_command()
+            node.durability_command = self._durability_command()
             return
         try:
-            reply = await self.read("CONFIG", "GET", "appendfsync")
+            reply = await self._ask(node, "CONFIG", "GET", "appendfsync")
         except StoreError as error:
             raise SettingsError(f"RAMI_DURABILITY: fsync cannot be checked: {error}") from None
         if list(reply)[1:2] != [b"always"]:
             raise SettingsError("RAMI_DURABILITY: fsync needs a store with appendfsync always, or with WAITAOF")
         # Such a server answers only after its disk has the write: the answer is the proof.
-        self._node.durability_command = b""
+        node.durability_command = b""
 
-    async def _check_replica(self) -> None:
-        replication = await self._info("replication")
+    async def _check_replica(self, node: StoreNode) -> None:
+        replication = await self._info(node, "replication")
         if int(replication.get("connected_slaves", "0")) < 1:
             raise SettingsError("RAMI_DURABILITY: replica needs a store with a replica; this one has none")
 
-    async def _info(self, section: str) -> dict[str, str]:
-        text: bytes = await self.read("INFO", section)
+    async def _info(self, node: StoreNode, section: str) -> dict[str, str]:
+        text: bytes = await self._ask(node, "INFO", section)
         rows = (line.partition(":") for line in text.decode().splitlines())
         return {name: value for name, _, value in rows if value}
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from rami_kit.resp import Address
+from rami_kit.store_url import StoreUrl
 
 ENV_PREFIX: Final = "RAMI_"
 MIN_SECRET_BYTES: Final = 32
@@ -63,9 +63,10 @@ class ServiceSettings(BaseSettings):
 
     redis_url: SecretStr | None = Field(
         default=None,
-        description="Store: redis://, rediss:// (TLS) or unix:// URL; a secret, as it may hold a password.",
+        description="Store: redis://host:port/0, unix:///path, redis+sentinel://host:port,host:port/service or "
+        "redis+cluster://host:port,host:port; rediss for TLS. A secret, as it may hold a password.",
     )
-    redis_pool_size: int = Field(default=20, ge=1, le=1000, description="Most connections to the store; callers wait.")
+    redis_pool_size: int = Field(default=20, ge=1, le=1000, description="Most connections to a server; callers wait.")
     redis_timeout_seconds: float = Field(
         default=2.0,
         gt=0,
@@ -152,7 +153,7 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _check_redis_url(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
-            Address.parse(value.get_secret_value())
+            StoreUrl.parse(value.get_secret_value())
         return value
 
     @field_validator("jwt_secret", "service_secret")

@@ -9,8 +9,9 @@ is never held by somebody who waits for another.
                  |                                                                  |
                  waits too long, or no connection: StoreUnavailable                 no answer: StoreUncertain
 
-Nothing is retried but NOSCRIPT, whose calls have done nothing: their scripts are loaded and they alone are
-sent again on the same connection. A caller that is cancelled leaves its call in the batch and its answer
+Nothing is sent again but what the server says has done nothing: on NOSCRIPT the scripts are loaded and the
+calls follow on the same connection; what belongs to another server (MOVED, ASK, TRYAGAIN) is handed to the
+owner of the nodes, where there is one. A caller that is cancelled leaves its call in the batch and its answer
 unread by anybody; a connection whose answers were not all read is closed, never reused.
 """
 
@@ -20,7 +21,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import hiredis
 
@@ -37,11 +38,17 @@ CONNECT_PAUSE_SECONDS: Final = 0.1
 """After a refused connection, calls fail at once for this long instead of each trying for itself."""
 
 # What the server says when it is the wrong one to ask, or not now. In each case the command did nothing.
-_AWAY: Final = frozenset(
-    {"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS", "OOM"}
-)
+_AWAY: Final = frozenset({"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "MISCONF", "NOREPLICAS", "OOM"})
 # Of these, the ones after which another connection may lead to another server.
 _MOVED_AWAY: Final = frozenset({"READONLY", "MASTERDOWN", "CLUSTERDOWN"})
+# The server is not the one, or not the only one, that has the keys. Nothing was done either.
+_ELSEWHERE: Final = frozenset({"MOVED", "ASK", "TRYAGAIN"})
+# A script that finds keys by itself met one that is being moved to another server, or a cluster that went down
+# under it: what it did before that stays done.
+_BROKEN_OFF: Final = ("Script attempted to access a non local key", "while the cluster is down")
+
+ASKING: Final = resp.pack_command((b"ASKING",))
+"""Lets the command behind it touch keys that are on their way to the server."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +56,19 @@ _log = logging.getLogger(__name__)
 class Call:
     """One command on its way: what is sent, who waits, and what a lost answer means."""
 
-    __slots__ = ("durable", "future", "name", "packed", "repeatable", "rest", "script", "since")
+    __slots__ = (
+        "asking",
+        "durable",
+        "future",
+        "hops",
+        "name",
+        "packed",
+        "repeatable",
+        "rest",
+        "script",
+        "since",
+        "slot",
+    )
 
     def __init__(
         self,
@@ -73,6 +92,22 @@ class Call:
         self.repeatable = repeatable
         """Whether asking again is harmless, so that a lost answer leaves no doubt behind."""
         self.since = time.monotonic()
+        self.slot = -1
+        """On a cluster: hash slot of the first key; -1 where there is no key."""
+        self.hops = 0
+        """On a cluster: how often it was sent to another server."""
+        self.asking = False
+        """Whether `packed` begins with ASKING, which has a reply of its own."""
+
+
+class NodeOwner(Protocol):
+    """Who has several nodes, or another one when this one fails."""
+
+    def troubled(self) -> None:
+        """A connection was lost or refused, or the server says that it takes no writes."""
+
+    def redirect(self, call: Call, word: str, text: str, node: StoreNode) -> bool:
+        """Takes over a call that this node's server has answered with MOVED, ASK or TRYAGAIN; False: it ends here."""
 
 
 class _Lane:
@@ -105,8 +140,12 @@ class StoreNode:
         timeout_seconds: float,
         metrics: StoreMetrics,
         client_name: str,
+        owner: NodeOwner | None = None,
     ) -> None:
         self.address = address
+        self.proven = False
+        """Whether this server has been seen to answer and to be as durable as the settings say."""
+        self._owner = owner
         self._pool_size = pool_size
         self._timeout = timeout_seconds
         self._client_name = client_name
@@ -133,8 +172,11 @@ class StoreNode:
         """Connections of the pool, busy or not."""
         return len(self._lanes)
 
-    def submit(self, call: Call) -> None:
-        """Puts a call into the batch of this turn of the loop; its future gets the reply or a RamiError."""
+    def submit(self, call: Call, _key: str | bytes | None = None) -> None:
+        """Puts a call into the batch of this turn of the loop; its future gets the reply or a RamiError.
+
+        The key chooses nothing here: there is one server.
+        """
         self._pending.append(call)
         if not self._flush_planned:
             self._flush_planned = True
@@ -155,6 +197,12 @@ class StoreNode:
         for lane in list(self._idle):
             lane.connection.close()
 
+    def take_pending(self) -> list[Call]:
+        """The calls of which nothing has been sent, which are somebody else's from now on."""
+        pending = list(self._pending)
+        self._pending.clear()
+        return pending
+
     # Pending calls.
 
     def _flush(self) -> None:
@@ -166,6 +214,8 @@ class StoreNode:
                 while pending and len(batch) < MAX_BATCH:
                     call = pending.popleft()
                     if not call.future.done():  # else its caller was cancelled before anything was sent
+                        if call.asking:
+                            batch.append(None)
                         batch.append(call)
                 if batch:
                     self._send(self._idle.pop(), batch)
@@ -195,6 +245,7 @@ class StoreNode:
             _log.warning("the store is away: %s", error)
             self._opening = None
             self._refused_until = time.monotonic() + CONNECT_PAUSE_SECONDS
+            self._report_trouble()
             if not self._lanes:
                 self._fail_pending("the store is away")
             return
@@ -203,7 +254,7 @@ class StoreNode:
         connection.on_reply = lambda reply: self._on_reply(lane, reply)
         connection.on_lost = lambda: self._on_lost(lane)
         self._lanes.add(lane)
-        self._connections.set(len(self._lanes))
+        self._connections.inc()
         if connection.closed:
             self._on_lost(lane)
             return
@@ -271,10 +322,16 @@ class StoreNode:
         word = text.partition(" ")[0]
         if word == "NOSCRIPT" and call.script is not None:
             lane.retry.append(call)
+        elif word in _ELSEWHERE:
+            if self._owner is None or not self._owner.redirect(call, word, text, self):
+                self._fail(call, StoreUnavailable(f"the store cannot answer now: {word}"))
         elif word in _AWAY:
             if word in _MOVED_AWAY:
                 self._loop.call_soon(self.drop_connections)
+                self._report_trouble()
             self._fail(call, StoreUnavailable(f"the store cannot answer now: {word}"))
+        elif any(part in text for part in _BROKEN_OFF):
+            self._fail(call, StoreUncertain("a part of the store is being moved"))
         else:
             self._fail(call, StoreError(f"{call.name}: {text}"))
 
@@ -310,9 +367,14 @@ class StoreNode:
         sources = {call.script for call in calls if call.script is not None}
         self._metrics.script_loads.labels().inc(len(sources))
         prefix = b"".join(resp.pack_command((b"SCRIPT", b"LOAD", source)) for source in sources)
+        batch: list[Call | None] = [None] * len(sources)
         for call in calls:
             call.packed = resp.pack_command((b"EVAL", call.script or b"", *call.rest))
-        self._send(lane, [*[None] * len(sources), *calls], prefix)
+            if call.asking:
+                call.packed = ASKING + call.packed
+                batch.append(None)
+            batch.append(call)
+        self._send(lane, batch, prefix)
 
     def _on_timeout(self, lane: _Lane) -> None:
         lane.timer = None
@@ -325,8 +387,10 @@ class StoreNode:
         if lane.timer is not None:
             lane.timer.cancel()
             lane.timer = None
-        self._lanes.discard(lane)
-        self._connections.set(len(self._lanes))
+        if lane in self._lanes:
+            self._lanes.remove(lane)
+            self._connections.dec()
+        self._report_trouble()
         if lane in self._idle:
             self._idle.remove(lane)
         unanswered = [call for call in lane.batch[lane.next :] if call is not None]
@@ -357,9 +421,18 @@ class StoreNode:
             call.future.set_result(reply)
 
     def _fail(self, call: Call, error: RamiError) -> None:
-        self._metrics.calls.labels(call.name, _outcome(error)).inc()
-        if not call.future.done():
-            call.future.set_exception(error)
+        fail(call, error, self._metrics)
+
+    def _report_trouble(self) -> None:
+        if self._owner is not None and not self._closed:
+            self._owner.troubled()
+
+
+def fail(call: Call, error: RamiError, metrics: StoreMetrics) -> None:
+    """Ends a call with an error, unless its caller has left, and counts it."""
+    metrics.calls.labels(call.name, _outcome(error)).inc()
+    if not call.future.done():
+        call.future.set_exception(error)
 
 
 def _outcome(error: RamiError) -> str:
@@ -368,4 +441,4 @@ def _outcome(error: RamiError) -> str:
     return "unavailable" if isinstance(error, StoreUnavailable) else "error"
 
 
-__all__ = ["MAX_BATCH", "Call", "StoreNode"]
+__all__ = ["ASKING", "MAX_BATCH", "Call", "NodeOwner", "StoreNode", "fail"]

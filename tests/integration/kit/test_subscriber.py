@@ -223,7 +223,7 @@ async def test_a_store_that_is_away_refuses_and_is_joined_when_back() -> None:
 
 
 async def test_a_connection_that_goes_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rami_kit.subscriber.PING_SECONDS", 0.2)
+    monkeypatch.setattr("rami_kit.subscriber_line.PING_SECONDS", 0.2)
     with EmbeddedStore() as own:
         async with listening(own.url, timeout_seconds=0.5) as (subscriber, store):
             listener = Listener()
@@ -236,7 +236,7 @@ async def test_a_connection_that_goes_silent_is_given_up(monkeypatch: pytest.Mon
 
 
 async def test_a_quiet_connection_stays(monkeypatch: pytest.MonkeyPatch, store_url: str) -> None:
-    monkeypatch.setattr("rami_kit.subscriber.PING_SECONDS", 0.05)
+    monkeypatch.setattr("rami_kit.subscriber_line.PING_SECONDS", 0.05)
     async with listening(store_url) as (subscriber, store):
         listener = Listener()
         await subscriber.subscribe("c", listener)
