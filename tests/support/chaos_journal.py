@@ -107,7 +107,7 @@ class Killed:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The store came back without its latest commits, as after losing power: what clients hold may be gone."""
+    """The store comes back without its latest commits, as after losing power: what clients hold may be gone."""
 
     at: float
 
