@@ -9,7 +9,7 @@ import pytest
 from support.chaos_checker import Fault
 from support.chaos_processes import BOTS, broken_game
 from support.chaos_scenarios import BROKEN_OFF, SCENES, play_scene
-from support.chaos_site import MEMORY_LOSSY, Site
+from support.chaos_site import MEMORY_UNSYNCED, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ BREAKS = [
 
 
 async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Path, nursery: Nursery) -> None:
-    async with Site(MEMORY_LOSSY, tmp_path, nursery) as site:
+    async with Site(MEMORY_UNSYNCED, tmp_path, nursery) as site:
         losses = 0
         for scene in SCENES:
             report = await play_scene(site, scene)
@@ -55,6 +55,6 @@ async def test_v8_s3_s6_a_healthy_service_comes_through_every_scene(tmp_path: Pa
 @pytest.mark.parametrize("broken", BREAKS, ids=[broken.name for broken in BREAKS])
 async def test_a_broken_service_is_found_out(broken: Break, tmp_path: Path, nursery: Nursery) -> None:
     game, bots = broken_game(broken.name), BOTS if broken.scene == "orphaned_bots" else None
-    async with Site(MEMORY_LOSSY, tmp_path, nursery, game=game, replicas=broken.replicas, bots=bots) as site:
+    async with Site(MEMORY_UNSYNCED, tmp_path, nursery, game=game, replicas=broken.replicas, bots=bots) as site:
         report = await play_scene(site, broken.scene)
     assert report.faults & broken.found_by, f"{broken.name} was not found out:\n{report}"

@@ -32,7 +32,7 @@ def test_a_match_as_it_should_be_has_no_findings(story: Story) -> None:
     report = story.judge()
     assert not report.findings, str(report)
     actions = sum(len(played.actions) for played in story.room.rounds)
-    assert report.counts["actions in records"] == report.counts["acknowledgements that stand"] == actions
+    assert report.counts["actions by the player"] == report.counts["acknowledgements that stand"] == actions
     assert report.counts["matches that ended"] == 1
 
 

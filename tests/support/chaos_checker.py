@@ -19,13 +19,16 @@ from support.chaos_journal import read_journal
 from support.chaos_watching import check_streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from support.chaos_evidence import Answer, Evidence, Request, RoomEvidence
     from support.chaos_journal import Record
 
 
+_SOURCES: Mapping[int, str] = {
+    number: name.removeprefix("ACTION_SOURCE_").lower() for name, number in event_pb2.ActionSource.items()
+}
 _DEFECTS = frozenset({"INTERNAL", "UNKNOWN", "DATA_LOSS", "UNIMPLEMENTED"})
 
 
@@ -113,13 +116,13 @@ def _check_record(report: Report, room: RoomEvidence) -> None:
         report.findings.append(Finding(Fault.BAD_RECORD, room.room, truth.flaw))
     for version in truth.repeated_versions:
         report.findings.append(Finding(Fault.BAD_RECORD, room.room, f"two actions have made version {version}"))
-    report.counts["actions in records"] += len(truth.played)
     report.counts["rounds in records"] += len(truth.replay.rounds)
     if truth.replay.header.HasField("result"):
         report.counts["matches that ended"] += 1
     people = {seat: who for who, seat in room.seats.items()}
     asked = {(request.who, request.expected_version, request.action) for request in room.requests.values()}
     for played in truth.played.values():
+        report.counts[f"actions by the {_SOURCES[played.source]}"] += 1
         if played.source != event_pb2.ACTION_SOURCE_PLAYER:
             continue
         if (people.get(played.seat, ""), played.version - 1, played.action) not in asked:

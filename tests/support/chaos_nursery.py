@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any
 
 IMPORTED = ("ai_decision.service", "game_state.service", "matchmaking.service", "rami_kit.app")
@@ -30,12 +31,12 @@ MESSAGE_BYTES = 1 << 16
 
 def main(place: socket.socket) -> None:
     """Make processes until nobody asks any more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets who has ended
     for name in IMPORTED:
         importlib.import_module(name)
     gc.freeze()
     while True:
         message, descriptors, _, _ = socket.recv_fds(place, MESSAGE_BYTES, 2)
+        reap()
         if not message:
             return
         child = os.fork()
@@ -47,13 +48,19 @@ def main(place: socket.socket) -> None:
         place.send(str(child).encode())
 
 
+def reap() -> None:
+    """Take leave of those who have ended. Until then nobody else gets their pid."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def run(request: dict[str, Any], output: int, errors: int) -> None:
     """Become the process that was asked for. Does not return."""
     code = 1
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(output, 1)
         os.dup2(errors, 2)
         os.close(output)

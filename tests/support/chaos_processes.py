@@ -105,6 +105,11 @@ class ChaosProcess:
         """What the process says; at its end as soon as the process has ended."""
 
     @property
+    def pid(self) -> int:
+        """The id of the process that was started last."""
+        return self._pid
+
+    @property
     def running(self) -> bool:
         """Whether the process is there."""
         if self._output is None:

@@ -63,6 +63,14 @@ MEMORY_LOSSY = Mode(
     store_may_die=True,
     loses_commits=True,
 )
+MEMORY_UNSYNCED = Mode(
+    "memory-unsynced",
+    "memory",
+    {"appendonly": "yes", "appendfsync": "no"},
+    store_may_die=True,
+    loses_commits=True,
+)
+"""Loses exactly what a scene tells it to."""
 FSYNC = Mode("fsync", "fsync", {"appendonly": "yes", "appendfsync": "always"}, store_may_die=True)
 
 

@@ -97,6 +97,7 @@ class StoreProxy(Proxy):
                         return
                 await link.server_writer.drain()
         finally:
+            link.cut()  # before the lane is gone, so that no reply slips through
             del self._lanes[link]
             self._subscribers.discard(link)
 
@@ -105,10 +106,12 @@ class StoreProxy(Proxy):
         while data := await link.server_reader.read(1 << 16):
             for frame in splitter.feed(data):
                 lane = self._lanes.get(link)
-                trap = lane.awaited.popleft() if lane is not None and lane.awaited else None
+                if lane is None:
+                    return
+                trap = lane.awaited.popleft() if lane.awaited else None
                 if trap is not None and not await trap.before_reply():
                     return
-                if lane is not None and lane.abandoned:
+                if lane.abandoned:
                     lane.heard.set()
                     continue
                 link.client_writer.write(frame)
