@@ -32,7 +32,7 @@ play: $(STAMP) ## Take a seat against bots in the terminal
 	@$(BIN)/rami play $(ARGS)
 
 test: $(STAMP) ## Run every test (TESTS=path narrows it down)
-	@$(BIN)/pytest $(TESTS)
+	@$(BIN)/pytest --numprocesses auto --dist worksteal $(TESTS)
 
 lint: $(STAMP) ## Check style, types, imports between packages, and the contract
 	$(BIN)/ruff check .
