@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, deque
-from typing import TYPE_CHECKING, Final, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import hiredis
 
@@ -42,6 +42,14 @@ class Channel:
         self.line: Line | None = None
 
 
+class _Asked(NamedTuple):
+    """A command on its way: the channels of one slot that are joined, in the order of their replies, or one left."""
+
+    slot: int
+    joined: deque[Channel]
+    left: bytes = b""
+
+
 class LineOwner(Protocol):
     """Who is told what a connection brings; see Subscriber."""
 
@@ -63,11 +71,9 @@ class Line:
         self._owner = owner
         self._timeout = timeout_seconds
         self._connection: resp.RespConnection | None = None
-        # Which channels the replies still to come belong to, by command: a channel may have been left and joined
-        # again while the first reply is on its way, and that one says nothing about the second.
-        self._awaited: deque[deque[Channel]] = deque()
-        # Channels left here whose SUNSUBSCRIBE is not answered yet: any other such message is the server's own.
-        self._leaving: Counter[bytes] = Counter()
+        # Commands whose replies are still to come: a channel may have been left and joined again while the first
+        # reply is on its way, and that one says nothing about the second.
+        self._awaited: deque[_Asked] = deque()
         self._refused: dict[bytes, Channel] = {}
         self._retry: asyncio.TimerHandle | None = None
         self._lost = asyncio.Event()
@@ -98,7 +104,7 @@ class Line:
         entry.line = None
         self.channels.pop(entry.name, None)
         if self._connection is not None:
-            self._leaving[entry.name] += 1
+            self._awaited.append(_Asked(slot_of(entry.name), deque(), entry.name))
             self._connection.write(resp.pack_command((b"SUNSUBSCRIBE", entry.name)))
 
     async def _keep_connected(self) -> None:
@@ -153,7 +159,6 @@ class Line:
     def _forget_connection(self, connection: resp.RespConnection) -> None:
         self._connection = None
         self._awaited.clear()
-        self._leaving.clear()
         connection.on_reply, connection.on_lost = _ignore_reply, _ignore_loss
         connection.close()
 
@@ -164,10 +169,10 @@ class Line:
         for entry in entries:
             by_slot.setdefault(slot_of(entry.name), []).append(entry)
         # A cluster takes the channels of one slot in a command, and answers it with one error or for each channel.
-        for group in by_slot.values():
+        for slot, group in by_slot.items():
             for start in range(0, len(group), CHANNELS_A_COMMAND):
                 part = group[start : start + CHANNELS_A_COMMAND]
-                self._awaited.append(deque(part))
+                self._awaited.append(_Asked(slot, deque(part)))
                 self._connection.write(resp.pack_command((b"SSUBSCRIBE", *(entry.name for entry in part))))
 
     def _on_reply(self, reply: resp.Reply) -> None:
@@ -182,21 +187,27 @@ class Line:
             entry = self.channels.get(name)
             if entry is not None:
                 self._owner.heard(entry, payload)
-        elif kind == b"ssubscribe" and self._awaited:
-            entry = self._awaited[0].popleft()
-            if not self._awaited[0]:
-                self._awaited.popleft()
-            self._on_confirmed(entry)
+        elif kind == b"ssubscribe":
+            self._on_joined(name)
         elif kind == b"sunsubscribe":
             self._on_left(name)
 
+    def _on_joined(self, name: bytes) -> None:
+        for asked in self._awaited:
+            if asked.joined and asked.joined[0].name == name:
+                entry = asked.joined.popleft()
+                if not asked.joined:
+                    self._awaited.remove(asked)
+                self._on_confirmed(entry)
+                return
+
     def _on_left(self, name: bytes) -> None:
-        if self._leaving[name]:
-            self._leaving[name] -= 1
-            if not self._leaving[name]:
-                del self._leaving[name]
-        elif name in self.channels:
-            # The slot has moved. The server knows where to: asked for the channel again, it says so.
+        for asked in self._awaited:
+            if asked.left == name:
+                self._awaited.remove(asked)
+                return
+        if name in self.channels:
+            # The server's own word: the slot has moved. It knows where to, and says so when asked again.
             self._send_subscribe([self.channels[name]])
 
     def _on_confirmed(self, entry: Channel) -> None:
@@ -209,12 +220,16 @@ class Line:
             entry.confirmed.set_result(None)
 
     def _on_refusal(self, error: str) -> None:
-        if not self._awaited:
+        # An error names no channel, but MOVED names the slot: also leaving is refused where the slot has moved.
+        word, _, rest = error.partition(" ")
+        slot = rest.partition(" ")[0] if word == "MOVED" else ""
+        asked = next((one for one in self._awaited if not slot or str(one.slot) == slot), None)
+        if asked is None:
             return
-        refused = [entry for entry in self._awaited.popleft() if entry.line is self]
+        self._awaited.remove(asked)
+        refused = [entry for entry in asked.joined if entry.line is self]
         if not refused:
             return
-        word = error.partition(" ")[0]
         if word != "MOVED":
             _log.warning("the store refused a subscription: %s", word)
         self._owner.refused(refused[0], error)
