@@ -236,6 +236,8 @@ class Store:
         The store is healthy while any of its servers is: on a cluster, rooms in other slots go on.
         """
         nodes = self.router.nodes
+        if not nodes:
+            self.router.troubled()
         outcomes = await asyncio.gather(*(self._probe_node(node) for node in nodes))
         # One server's clock is the store's, always the first one that answers: several are never quite the same.
         for outcome in outcomes:
