@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.steps import played_parts
 from rami.game.v1 import event_pb2, rules_pb2
+from rami_engine import ActionKind
 
 if TYPE_CHECKING:
     from game_state.events import CommittedStep
     from game_state.room import Room
     from rami_kit.metrics import GameMetrics
+
+TURNS_FOLLOWED: Final = 10_000
+"""Rooms whose turn is timed at once; of more, those that were quiet for longest are not."""
+
+
+class _Turn(NamedTuple):
+    """The turn that is played in a room, as far as this process has seen it."""
+
+    since_ms: int
+    version: int
+    """The latest step that was seen: a turn is timed only if every step of it was committed here."""
 
 
 class StepObserver:
@@ -21,22 +34,45 @@ class StepObserver:
         self._play_commits = metrics.commits.labels("play")
         self._room_commits = metrics.commits.labels("room")
         self._autopilot_turns = metrics.autopilot_turns.labels()
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
 
-    def committed(self, _room: Room, committed: CommittedStep) -> None:
-        """Count a step, the actions that nobody asked for, and what ended."""
-        first = committed.step.changes[0]
-        if first.WhichOneof("kind") == "played":
-            self._play_commits.inc()
-            _, action, source, _ = played_parts(first.played)
-            if source != event_pb2.ACTION_SOURCE_PLAYER:
-                actor = event_pb2.ActionSource.Name(source).removeprefix("ACTION_SOURCE_").lower()
-                self._metrics.actions.labels(action.kind.name.lower(), actor, "ok").inc()
-        else:
-            self._room_commits.inc()
-        for change in committed.public_changes:
+    def committed(self, room: Room, committed: CommittedStep) -> None:
+        """Count a step, the actions that nobody asked for, the turn that is over, and what ended."""
+        actor = None
+        turn_begins = False
+        for change in committed.step.changes:
             kind = change.WhichOneof("kind")
-            if kind == "match_ended":
-                reason = rules_pb2.MatchEndReason.Name(change.match_ended.result.reason)
+            if kind == "played":
+                _, action, source, _ = played_parts(change.played)
+                actor = event_pb2.ActionSource.Name(source).removeprefix("ACTION_SOURCE_").lower()
+                turn_begins = action.kind == ActionKind.DISCARD
+                if source != event_pb2.ACTION_SOURCE_PLAYER:
+                    self._metrics.actions.labels(action.kind.name.lower(), actor, "ok").inc()
+            elif kind == "dealt":
+                turn_begins = True
+        (self._room_commits if actor is None else self._play_commits).inc()
+        self._time_turn(room, committed, actor, begins=turn_begins)
+        for told in committed.public_changes:
+            if told.HasField("match_ended"):
+                reason = rules_pb2.MatchEndReason.Name(told.match_ended.result.reason)
                 self._metrics.matches.labels(reason.removeprefix("MATCH_END_REASON_").lower()).inc()
-            elif kind == "seat_changed" and change.seat_changed.cause == event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT:
+            elif told.seat_changed.cause == event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT:
                 self._autopilot_turns.inc()
+
+    def _time_turn(self, room: Room, committed: CommittedStep, actor: str | None, *, begins: bool) -> None:
+        """Follow the turn of a room. `actor` ended it if with this step another begins, or none is played."""
+        now_ms = committed.step.time_ms
+        turn = self._turns.pop(room.room_id, None)
+        if turn is not None and turn.version + 1 != committed.version:
+            turn = None
+        is_played = room.turn_seat() is not None
+        if begins or not is_played:
+            if turn is not None and actor is not None:
+                self._metrics.turn_seconds.labels(actor).observe(max(0, now_ms - turn.since_ms) / 1000)
+            turn = _Turn(now_ms, committed.version) if is_played else None
+        elif turn is not None:
+            turn = _Turn(turn.since_ms, committed.version)
+        if turn is not None:
+            self._turns[room.room_id] = turn
+            if len(self._turns) > TURNS_FOLLOWED:
+                self._turns.popitem(last=False)

@@ -7,6 +7,7 @@ what its rounds cost.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.projection import match_result_message, seat_to_proto, timestamp
@@ -64,7 +65,8 @@ def _header(room: Room) -> replay_pb2.ReplayHeader:
         rules_version=RULES_VERSION,
         options=options_to_proto(room.options.rules),
         guards=guards_to_proto(room.guards),
-        seats=[seat_to_proto(number, seat) for number, seat in enumerate(room.seats)],
+        # Who has been away since is no part of the record.
+        seats=[seat_to_proto(number, replace(seat, missed=0, left=False)) for number, seat in enumerate(room.seats)],
         commitment=room.commitment,
         entropies=[seat.entropy for seat in room.seats],
         start_time=timestamp(room.start_ms),

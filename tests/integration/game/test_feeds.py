@@ -11,6 +11,7 @@ from game_state import lobby
 from game_state.draft import Draft
 from game_state.feeds import QUEUE_LIMIT, Watcher
 from game_state.repository import CommitConflict
+from rami.game.v1 import game_service_pb2 as pb
 from rami_kit import keys
 from rami_kit.errors import RamiError, StoreUnavailable, reason_name
 from support.game_node import Node, game_node, heard
@@ -98,6 +99,25 @@ async def test_a_step_that_comes_while_the_log_is_read_is_not_lost(
     assert [step.version for step in watcher.queue] == [3, 4, 5, 6, 7]
     assert not watcher.behind
     await near.hub.close(feed, watcher)
+
+
+async def test_a_result_waits_for_its_event(near: Node, far: Node, room_id: str) -> None:
+    async with near.stream(room_id, "ann") as ann:
+        stream = ann.messages()
+        await soon(stream)
+        feed = near.hub._feeds[room_id]
+        await near.subscriber.unsubscribe(feed.channel, feed.on_message)
+        room = await far.act(room_id)
+        ann.add_result(pb.ActionResult(request_id="accepted", version=room.version))
+        reading = asyncio.ensure_future(anext(stream))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not reading.done()
+        feed.fill()
+        message = pb.PlayResponse.FromString(await reading)
+        assert [event.version for event in message.events] == [room.version]
+        assert [result.request_id for result in message.results] == ["accepted"]
+        await stream.aclose()
 
 
 class _Recorder:

@@ -140,6 +140,7 @@ async def test_an_abandoned_match_is_proven_as_far_as_it_went(game: Cluster) -> 
     assert replay.header.result.reason == rules_pb2.MATCH_END_REASON_ABANDONED
     assert len(replay.rounds[-1].seed) == 32
     assert not replay.rounds[-1].HasField("result")
+    assert not replay.header.seats[0].player.stand_in, "ann sat there when the match started"
 
 
 async def test_a_replay_in_play_holds_no_seed_and_pages_by_rounds(game: Cluster, bots: FakeBots) -> None:

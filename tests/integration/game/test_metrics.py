@@ -68,6 +68,9 @@ async def test_a_match_is_counted_once_and_no_label_names_anybody(game: Cluster,
     assert total(game, "rami_game_matches_total", reason="target_score") == 1
     assert total(game, "rami_game_event_delivery_seconds_count") >= len(actions)
     assert total(game, "rami_game_rooms_count", state="over") == 1
+    discards = sum(action.action.HasField("discard") for action in actions)
+    turns = discards + (not actions[-1].action.HasField("discard"))
+    assert total(game, "rami_game_turn_seconds_count") == turns
     await eventually(lambda: total(game, "rami_game_watchers_count") == 0, "nobody watches any more")
 
     names = {room.room_id, room.room_id.partition("-")[2], room.commitment.hex(), "ann", "eve"}
