@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     from rami_engine import SeatView
 
-MAX_DEALS: Final = 32
-"""Supposed deals in which each candidate is tried, at most."""
+MAX_DEALS: Final = {2: 32, 3: 32, 4: 128}
+"""Supposed deals in which each candidate is tried, at most, by number of seats. Rounds of four are short, so that a
+playout costs little, and decided by small differences, so that they need more of them.
+"""
 DEALS_PER_LOOK: Final = 8
 """After so many more deals, candidates that are clearly worse are dropped."""
 MAX_DISCARDS: Final = 5
@@ -96,9 +98,10 @@ def _table_after(table: Sequence[Mask], lays: Sequence[Action]) -> tuple[Mask, .
 
 def _clearly_best(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_time: OutOfTime) -> int:
     """The place of the candidate with the clearest gain over the first; 0 where none gains clearly."""
+    max_deals = MAX_DEALS[view.players]
     gains: dict[int, list[float]] = {place: [] for place in range(1, len(candidates))}
     for number, world in enumerate(worlds(view, knowledge_of(view), seed)):
-        if number == MAX_DEALS or out_of_time():
+        if number == max_deals or out_of_time():
             break
         if number and number % DEALS_PER_LOOK == 0:
             gains = {place: tried for place, tried in gains.items() if _mean(tried) > -CLEAR * _error(tried)}
