@@ -12,10 +12,10 @@ from rami.game.v1 import event_pb2, room_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import match_room_service_pb2 as match_pb
 from rami_engine import DRAW_DISCARD, DRAW_STOCK, verify_replay
-from rami_wire import action_from_proto, action_to_proto, replay_record
+from rami_wire import action_from_proto, action_to_proto, replay_record, view_from_proto
 from support.game_cluster import CALL_SECONDS, Refusal, game_cluster, id_of, refusal, request_id, room_options
 from support.game_store import StoreView
-from support.game_streams import PlayStream, play_over
+from support.game_streams import PlayStream, Watch, play_over
 from support.game_tables import lively
 
 if TYPE_CHECKING:
@@ -218,6 +218,53 @@ async def test_everybody_acting_at_once_through_both_replicas_plays_one_match(tw
     replay = await bob.replay(room.room_id)
 
     assert verify_replay(replay_record(replay.header, replay.rounds)).winner is not None
+
+
+async def test_people_who_come_go_and_play_through_two_replicas_all_see_the_same(twins: Cluster) -> None:
+    """After any history, what was followed by events is what a fresh look shows, for every viewer on either replica."""
+    names = ("ann", "bob", "cid")
+    chance = random.Random(12)
+    room = await twins.player("ann").create(room_options(4, target=1000, turn_limit=0), {3: "easy"})
+    room_id = room.room_id
+    for name in names[1:]:
+        await twins.player(name, 1).join(room_id)
+    watches = [Watch(twins.player(name, replica), room_id) for name in (*names, "eve") for replica in (0, 1)]
+    for watch in watches:
+        await watch.read()
+    await twins.player("ann").start(room_id)
+
+    await asyncio.gather(*(come_go_and_play(twins, room_id, name, chance) for name in names))
+    for name in names:
+        await twins.player(name).leave(room_id)
+    version = (await twins.player("eve").room(room_id)).version
+    for watch in watches:
+        await watch.until_version(version)
+        snapshot = (await watch.player.view(room_id)).snapshot
+        for message in (snapshot.room, watch.mirror.room):
+            message.ClearField("expire_time")
+        assert watch.mirror.room == snapshot.room
+        assert watch.mirror.view == view_from_proto(snapshot.view)
+        assert watch.versions == list(range(watch.snapshots[0].room.version + 1, version + 1))
+        await watch.close()
+    replay = await twins.player("eve").replay(room_id)
+    verify_replay(replay_record(replay.header, replay.rounds))
+
+
+async def come_go_and_play(twins: Cluster, room_id: str, name: str, chance: random.Random) -> None:
+    """A person who leaves, joins and acts at random, through either replica."""
+    for _ in range(25):
+        player = twins.player(name, chance.randrange(2))
+        kind = chance.random()
+        if kind < 0.1:
+            await player.leave(room_id)
+        elif kind < 0.4:
+            await player.join(room_id)
+        else:
+            legal = (await player.view(room_id)).legal_actions
+            if legal.actions:
+                action = chance.choice(legal.actions)
+                # Meanwhile another may have moved the room on: that refusal is none of this test's business.
+                await asyncio.gather(player.submit(room_id, legal.version, action), return_exceptions=True)
 
 
 # Many at once.
