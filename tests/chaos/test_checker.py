@@ -10,7 +10,7 @@ from rami.cards.v1 import card_pb2
 from rami.game.v1 import event_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from support.chaos_checker import Fault, check, check_file
-from support.chaos_journal import Expected, Journal, Struck
+from support.chaos_journal import Expected, FinishedMatches, Journal, Struck
 from support.chaos_story import Story
 
 if TYPE_CHECKING:
@@ -130,6 +130,24 @@ def test_a_refusal_that_is_true(story: Story) -> None:
     report = story.judge()
     # The same action may have been chosen twice; then it has been applied for the other request.
     assert not report.findings, str(report)
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_match_that_was_not_passed_on_once(story: Story, times: int) -> None:
+    story.end()
+    story.write(FinishedMatches(story.tick(), [story.room.room_id] * times))
+    assert story.judge().faults == {Fault.BAD_FINISH}
+
+
+def test_a_match_that_was_passed_on_before_its_end(story: Story) -> None:
+    story.write(FinishedMatches(story.tick(), [story.room.room_id]))
+    assert story.judge().faults == {Fault.BAD_FINISH}
+
+
+def test_a_match_that_was_passed_on(story: Story) -> None:
+    story.end()
+    story.write(FinishedMatches(story.tick(), [story.room.room_id]))
+    assert not story.judge().findings
 
 
 def test_a_defect(story: Story) -> None:

@@ -49,6 +49,7 @@ class Fault(StrEnum):
     LEFT_BEHIND = "a watcher has not been told of the last step"
     BAD_RECORD = "the record of a room does not verify"
     NO_RECORD = "the record of a room is missing"
+    BAD_FINISH = "a match that has ended was not passed on exactly once"
     STALLED = "a match did not go on in time"
     DEFECT = "a call ended as only a defect lets it end"
 
@@ -105,6 +106,7 @@ def check(records: Iterable[Record]) -> Report:
                 report.findings.append(Finding(Fault.DEFECT, room.room, f"{stream.who}'s stream: {stream.code}"))
         for trouble in check_streams(room, evidence, report.counts):
             report.findings.append(Finding(Fault[trouble.fault], room.room, trouble.text))
+    _check_finished(report, evidence)
     _check_liveness(report, evidence)
     return report
 
@@ -220,6 +222,16 @@ def _asked_again(room: RoomEvidence, request: Request) -> bool:
         and (other.who, other.expected_version, other.action) == (request.who, request.expected_version, request.action)
         for other in room.requests.values()
     )
+
+
+def _check_finished(report: Report, evidence: Evidence) -> None:
+    """What other services hear of matches that ended: each once, and no other."""
+    if evidence.finished is None:
+        return
+    for name, room in evidence.rooms.items():
+        told = evidence.finished[name]
+        if room.truth is not None and told != room.truth.replay.header.HasField("result"):
+            report.findings.append(Finding(Fault.BAD_FINISH, name, f"it was passed on {told} times"))
 
 
 def _check_liveness(report: Report, evidence: Evidence) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,20 +14,16 @@ from rami_kit.errors import error_info
 from support.chaos_journal import (
     Answered,
     Asked,
-    Assigned,
     AtRest,
     Ended,
     Expected,
+    FinishedMatches,
     Killed,
     Lost,
     Opened,
-    Queued,
     Record,
     Replayed,
-    RoomRead,
-    RoomsCounted,
     Seated,
-    Struck,
     Told,
 )
 from support.chaos_truth import SPECTATOR, Played, Truth, canonical, truth_of
@@ -149,6 +145,8 @@ class Evidence:
 
     rooms: dict[str, RoomEvidence] = field(default_factory=dict)
     kills: int = 0
+    finished: Counter[str] | None = None
+    """How often the match of each room was passed on as finished; None where nobody looked."""
     losses: list[float] = field(default_factory=list)
     expectations: list[Expected] = field(default_factory=list)
     until: float = 0.0
@@ -187,13 +185,11 @@ class Sorter:
                 evidence.losses.append(record.at)
             case Expected():
                 evidence.expectations.append(record)
-            case AtRest():
-                self._room(record.room).final_version = record.version
-            case Replayed():
-                self._replays[record.room] = pb.GetReplayResponse.FromString(record.replay)
             case Killed():
                 evidence.kills += 1
-            case Struck() | Queued() | Assigned() | RoomRead() | RoomsCounted():
+            case AtRest() | Replayed() | FinishedMatches():
+                self._take_last_words(record)
+            case _:
                 pass  # for who reads the file, and for who checks the queue
 
     def finished(self) -> Evidence:
@@ -215,6 +211,14 @@ class Sorter:
         else:
             request = self._calls[record.call]
             _take_answered(self._room(request.room), request, record)
+
+    def _take_last_words(self, record: AtRest | Replayed | FinishedMatches) -> None:
+        if isinstance(record, AtRest):
+            self._room(record.room).final_version = record.version
+        elif isinstance(record, Replayed):
+            self._replays[record.room] = pb.GetReplayResponse.FromString(record.replay)
+        else:
+            self.evidence.finished = Counter(record.rooms)
 
     def _take_stream(self, record: Opened | Told | Ended) -> None:
         if isinstance(record, Opened):

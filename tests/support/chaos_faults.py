@@ -204,4 +204,4 @@ class FaultTrap:
                 site.store.pause()
                 asyncio.get_running_loop().call_later(STALL_SECONDS, site.store.resume)
             case Deed.FORGET_SCRIPTS:
-                await site.store.forget_scripts()
+                await site.store.ask("SCRIPT", "FLUSH")

@@ -13,7 +13,7 @@ import json
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,6 +142,14 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class FinishedMatches:
+    """The rooms of the matches that the store passes on as finished, once for each entry."""
+
+    at: float
+    rooms: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Queued:
     """A player has a ticket."""
 
@@ -192,32 +200,13 @@ Record: TypeAlias = (
     | Expected
     | AtRest
     | Replayed
+    | FinishedMatches
     | Queued
     | Assigned
     | RoomRead
     | RoomsCounted
 )
-_KINDS: dict[str, type[Record]] = {
-    kind.__name__: kind
-    for kind in (
-        Seated,
-        Asked,
-        Answered,
-        Opened,
-        Told,
-        Ended,
-        Struck,
-        Killed,
-        Lost,
-        Expected,
-        AtRest,
-        Replayed,
-        Queued,
-        Assigned,
-        RoomRead,
-        RoomsCounted,
-    )
-}
+_KINDS: dict[str, type[Record]] = {kind.__name__: kind for kind in get_args(Record)}
 
 
 class Journal:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from rami.store.v1 import finished_pb2
+from rami_kit import keys
 from support.chaos_checker import check_file
-from support.chaos_faults import MOST_LOST, Deed, Striker, plan
+from support.chaos_faults import MOST_LOST, Deed, Striker
+from support.chaos_journal import FinishedMatches
 from support.chaos_tables import Kind, Table
 
 if TYPE_CHECKING:
     from support.chaos_checker import Report
     from support.chaos_faults import Fault
-    from support.chaos_site import Site
+    from support.chaos_site import Replica, Site
 
 STRIKE_SECONDS = 20.0
 """In this time so many commits pass that any fault has happened."""
@@ -88,11 +91,9 @@ class ChaosRun:
                 went_on = await site.goes_on(why)
                 await site.start_replica(victim)
                 return went_on
-            await asyncio.sleep(fault.pause)
-            await site.start_replica(victim)
+            await bring_back(site, victim, fault)
         elif fault.deed is Deed.KILL_STORE:
-            await asyncio.sleep(fault.pause)
-            await site.store.start()
+            await bring_back(site, victim, fault)
         elif fault.deed is Deed.KILL_BOTS:
             went_on = await site.goes_on(why)
             await site.start_bots()
@@ -104,6 +105,8 @@ class ChaosRun:
         await asyncio.gather(*(table.finish() for table in self._tables))
         for table in self._tables:
             await table.close()
+        journal = self.site.journal
+        journal.write(FinishedMatches(journal.now(), await finished_matches(self.site)))
 
     def _all_over(self) -> bool:
         return all(table.over for table in self._tables)
@@ -113,6 +116,19 @@ class ChaosRun:
         return Table(self.site, kind, f"{kind.name.lower()}{self._opened}", f"{self.seed}-{self._opened}")
 
 
-async def chaos(site: Site, seed: int, faults: int) -> Report:
-    """A run with so many faults that the seed chooses; what the checker says of it."""
-    return await ChaosRun(site, seed).run(plan(seed, site.mode, faults))
+async def bring_back(site: Site, victim: Replica | None, fault: Fault) -> None:
+    """Start again what a fault has ended, after the fault's pause."""
+    await asyncio.sleep(fault.pause)
+    if fault.deed is Deed.KILL_GAME:
+        assert victim is not None
+        await site.start_replica(victim)
+    elif fault.deed is Deed.KILL_STORE:
+        await site.store.start()
+    elif fault.deed is Deed.KILL_BOTS:
+        await site.start_bots()
+
+
+async def finished_matches(site: Site) -> list[str]:
+    """The rooms of all finished matches that the store passes on."""
+    entries = await site.store.ask("XRANGE", keys.finished_key(0), "-", "+")
+    return [finished_pb2.FinishedMatch.FromString(fields[1]).room_id for _, fields in entries]

@@ -11,6 +11,7 @@ every process that is left ends with it.
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import importlib
 import json
@@ -23,6 +24,8 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
+from game_state.rule_sheets import catalog, sheets
+
 IMPORTED = ("ai_decision.service", "game_state.service", "matchmaking.service", "rami_kit.app")
 """What the processes need. Importing it starts no thread, so that forking is safe."""
 PR_SET_PDEATHSIG = 1
@@ -33,6 +36,7 @@ def main(place: socket.socket) -> None:
     """Make processes until nobody asks any more."""
     for name in IMPORTED:
         importlib.import_module(name)
+    read_rule_sheets()
     gc.freeze()
     while True:
         message, descriptors, _, _ = socket.recv_fds(place, MESSAGE_BYTES, 2)
@@ -46,6 +50,13 @@ def main(place: socket.socket) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
         place.send(str(child).encode())
+
+
+def read_rule_sheets() -> None:
+    """Read the texts of the rule sheets once for all: nothing else takes so long when a game service starts."""
+    translations = functools.cache(catalog.load_translations)
+    translations()
+    vars(sheets)["load_translations"] = translations
 
 
 def reap() -> None:

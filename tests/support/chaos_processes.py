@@ -17,10 +17,9 @@ import sys
 import threading
 from collections import deque
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-import redis.asyncio
-
+from rami_kit import resp
 from rami_kit.embedded import EmbeddedStore
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET
 from support import chaos_nursery
@@ -208,10 +207,15 @@ class ChaosStore:
         if self.running:
             self._store.resume()
 
-    async def forget_scripts(self) -> None:
-        """Let the server know no script any more."""
-        async with redis.asyncio.Redis(port=self.port) as client:
-            await client.script_flush()
+    async def ask(self, *command: str) -> Any:
+        """The server's reply to a command, asked on a connection of its own."""
+        address = resp.Address("127.0.0.1", self.port)
+        connection = await resp.connect(address, timeout_seconds=STOP_SECONDS, client_name="rami-chaos")
+        try:
+            (reply,) = await resp.exchange(connection, command)
+        finally:
+            connection.close()
+        return reply
 
     def note_commit(self) -> None:
         """A commit is about to be carried out: remember how long the file is before it."""

@@ -10,12 +10,11 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import redis.asyncio
-
 from rami.game.v1 import game_service_pb2 as game
 from rami.matchmaking.v1 import matchmaking_service_pb2 as pb
 from support.chaos_faults import Deed, Fault, Point, Striker
 from support.chaos_journal import Assigned, Queued, RoomRead, RoomsCounted
+from support.chaos_loop import bring_back
 from support.chaos_players import PAUSE_SECONDS, Caller
 from support.game_cluster import id_of, request_id
 
@@ -58,8 +57,7 @@ class QueueRun:
         site = self._site
         for fault in faults:
             await self._round(fault)
-        async with redis.asyncio.Redis(port=site.store.port) as store:
-            names = [name async for name in store.scan_iter("*:room:*")]
+        names = await site.store.ask("KEYS", "*:room:*")
         rooms = sum(not name.endswith(b":log") for name in names)
         site.journal.write(RoomsCounted(site.journal.now(), rooms))
 
@@ -107,12 +105,7 @@ class QueueRun:
             struck.cancel()  # everybody had a seat before there were so many scripts
             return
         await struck
-        await asyncio.sleep(fault.pause)
-        victim = striker.victim
-        if fault.deed is Deed.KILL_GAME and victim is not None:
-            await site.start_replica(victim)
-        elif fault.deed is Deed.KILL_STORE:
-            await site.store.start()
+        await bring_back(site, striker.victim, fault)
 
     async def _read(self, rooms: dict[str, str]) -> None:
         """Write down who sits in the rooms, each as one of its players sees it."""
