@@ -6,7 +6,8 @@ trouble, when one says MOVED, and every so often.
 
     MOVED       the slot is another's: the table is put right and the call sent there
     ASK         the slot is on its way, and these keys have gone: the call alone is sent there, behind ASKING
-    TRYAGAIN    some of the keys have gone: the call is sent again a little later
+    TRYAGAIN    some of the keys have gone: the call is sent again a little later, and so is one that was told to
+                ASK but finds keys by itself, which may still be here
     CLUSTERDOWN StoreUnavailable
 
 In each case the server has done nothing, so that a call is never applied twice; for how long it may be sent
@@ -76,7 +77,7 @@ class ClusterRouter:
         self._closing: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[], None]] = []
         self._lookout = Lookout(self._look, LOOK_SECONDS)
-        self._complaint = ""
+        self._complaints: dict[resp.Address, str] = {}
 
     @property
     def nodes(self) -> Sequence[StoreNode]:
@@ -128,7 +129,7 @@ class ClusterRouter:
         call.hops += 1
         if time.monotonic() - call.since >= self._timeout:
             return False
-        if word == "TRYAGAIN":
+        if word == "TRYAGAIN" or (word == "ASK" and call.script is not None and call.script.finds_keys):
             self._loop.call_later(RETRY_SECONDS, self._route, call)
             return True
         if word == "MOVED":
@@ -170,27 +171,27 @@ class ClusterRouter:
             if table is not None and table.ranges
         ]
         if tables:
-            self._complaint = ""
             self._apply(max(tables))
 
     async def _ask(self, address: resp.Address) -> _Table | None:
         try:
             info, slots = await ask(address, self._answer_seconds, ("CLUSTER", "INFO"), ("CLUSTER", "SLOTS"))
         except resp.ConnectError as error:
-            self._complain(f"a node of the cluster does not answer: {error}")
+            self._complain(address, f"a node of the cluster does not answer: {error}")
             return None
         if isinstance(info, hiredis.ReplyError) or isinstance(slots, hiredis.ReplyError):
-            self._complain(f"{address} does not answer as a node of a cluster: {info!s:.80}")
+            self._complain(address, f"{address} does not answer as a node of a cluster: {info!s:.80}")
             return None
+        self._complaints.pop(address, None)
         rows = dict(line.split(":", 1) for line in info.decode().split("\r\n") if ":" in line)
         ranges = parse_slots(slots, address.host)
         covered = sum(last - first + 1 for first, last, _, _ in ranges)
         return _Table(int(rows.get("cluster_current_epoch", 0)), covered, ranges)
 
-    def _complain(self, text: str) -> None:
-        if text != self._complaint:
+    def _complain(self, address: resp.Address, text: str) -> None:
+        if self._complaints.get(address) != text:
             _log.warning(text)
-            self._complaint = text
+            self._complaints[address] = text
 
     def _apply(self, table: _Table) -> None:
         owners: list[StoreNode | None] = [None] * SLOT_COUNT

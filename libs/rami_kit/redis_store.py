@@ -47,10 +47,18 @@ class Script:
     The module that owns it says in comments what KEYS, ARGV and the reply are.
     """
 
-    __slots__ = ("lua", "name", "sha")
+    __slots__ = ("finds_keys", "lua", "name", "sha")
 
-    def __init__(self, name: str, lua: str) -> None:
+    def __init__(self, name: str, lua: str, *, finds_keys: bool = False) -> None:
+        """`finds_keys`: it also touches keys that are not among its KEYS, in the same slot.
+
+        While the slot moves from one master to another, such a key may be on either, and the server cannot tell
+        before the script runs. So the script must look at every such key (EXISTS will do) before it writes the
+        first time: one that is not there ends it as StoreUncertain with nothing done. And it never runs where
+        the slot goes to until all of it has arrived, since keys still to come look there as if there were none.
+        """
         self.name = name
+        self.finds_keys = finds_keys
         self.lua = lua.encode()
         # The protocol's own name for a script, not a matter of security.
         self.sha = hashlib.sha1(self.lua, usedforsecurity=False).hexdigest().encode()
@@ -156,7 +164,7 @@ class Store:
         rest = (len(keys), *keys, *args)
         packed = resp.pack_command((b"EVALSHA", script.sha, *rest))
         future: asyncio.Future[Any] = self._loop.create_future()
-        call = Call(future, script.name, packed, script=script.lua, rest=rest, durable=durable)
+        call = Call(future, script.name, packed, script=script, rest=rest, durable=durable)
         self._submit(call, keys[0] if keys else None)
         return future
 

@@ -55,7 +55,7 @@ class SentinelRouter:
         self._lookout = Lookout(self._look, LOOK_SECONDS)
         self._news: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._complaint = ""
+        self._complaints: dict[resp.Address, str] = {}
 
     @property
     def nodes(self) -> Sequence[StoreNode]:
@@ -113,7 +113,6 @@ class SentinelRouter:
         ]
         if not answers:
             return
-        self._complaint = ""
         _, host, port = max(answers)
         address = replace(self._master, host=host, port=port)
         if self._node is None or self._node.address != address:
@@ -129,11 +128,14 @@ class SentinelRouter:
         try:
             *_, state, place = await ask(sentinel, self._answer_seconds, *commands)
         except resp.ConnectError as error:
-            self._complain(f"a sentinel does not answer: {error}")
+            self._complain(sentinel, f"a sentinel does not answer: {error}")
             return None
         if isinstance(state, hiredis.ReplyError) or not isinstance(place, list):
-            self._complain(f"the sentinel {sentinel} names no master of the service in RAMI_REDIS_URL: {state!s:.80}")
+            self._complain(
+                sentinel, f"the sentinel {sentinel} names no master of the service in RAMI_REDIS_URL: {state!s:.80}"
+            )
             return None
+        self._complaints.pop(sentinel, None)
         fields = dict(zip(state[::2], state[1::2], strict=False))
         host, port = place
         return int(fields.get(b"config-epoch", 0)), host.decode(), int(port)
@@ -145,10 +147,10 @@ class SentinelRouter:
         username = self._master.username
         return [("AUTH", username, self._master.password) if username else ("AUTH", self._master.password)]
 
-    def _complain(self, text: str) -> None:
-        if text != self._complaint:
+    def _complain(self, address: resp.Address, text: str) -> None:
+        if self._complaints.get(address) != text:
             _log.warning(text)
-            self._complaint = text
+            self._complaints[address] = text
 
     def _follow(self, address: resp.Address) -> None:
         _log.info("the sentinels name %s as the master", address)

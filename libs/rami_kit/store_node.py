@@ -31,6 +31,7 @@ from rami_kit.errors import RamiError, StoreError, StoreUnavailable, StoreUncert
 if TYPE_CHECKING:
     from rami_kit.instruments import Counter, Histogram
     from rami_kit.metrics import StoreMetrics
+    from rami_kit.redis_store import Script
 
 MAX_BATCH: Final = 256
 """Most calls of one batch: a burst spreads over connections, no answer waits for thousands of others."""
@@ -76,7 +77,7 @@ class Call:
         name: str,
         packed: bytes,
         *,
-        script: bytes | None = None,
+        script: Script | None = None,
         rest: tuple[resp.Argument, ...] = (),
         durable: bool = False,
         repeatable: bool = False,
@@ -85,7 +86,7 @@ class Call:
         self.name = name
         self.packed = packed
         self.script = script
-        """Source, for the case that the server does not know the script."""
+        """For the case that the server does not know the script, or has only a part of its keys."""
         self.rest = rest
         """What follows the script in EVAL: number of keys, keys, arguments."""
         self.durable = durable
@@ -364,12 +365,13 @@ class StoreNode:
         a flush in between cannot send them round again; SCRIPT LOAD makes the script stay for the next calls.
         """
         calls, lane.retry = lane.retry, []
-        sources = {call.script for call in calls if call.script is not None}
+        sources = {call.script.lua for call in calls if call.script is not None}
         self._metrics.script_loads.labels().inc(len(sources))
         prefix = b"".join(resp.pack_command((b"SCRIPT", b"LOAD", source)) for source in sources)
         batch: list[Call | None] = [None] * len(sources)
         for call in calls:
-            call.packed = resp.pack_command((b"EVAL", call.script or b"", *call.rest))
+            assert call.script is not None  # only scripts come here
+            call.packed = resp.pack_command((b"EVAL", call.script.lua, *call.rest))
             if call.asking:
                 call.packed = ASKING + call.packed
                 batch.append(None)

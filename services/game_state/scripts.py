@@ -68,7 +68,8 @@ CLAIM_DUE: Final = Script(
 -- Claims rooms of a partition in which something is due, for the length of the lease.
 -- KEYS 1 due
 -- ARGV 1 lease in ms, 2 most rooms, 3 prefix of room keys
--- Returns the tokens of claimed rooms, each followed by how late it is in ms; drops rooms that are gone.
+-- Returns the tokens of claimed rooms, each followed by how late it is in ms; drops rooms that are gone. What a
+-- slot on its way breaks off in the middle has only claimed or dropped some, as it should.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
@@ -85,4 +86,5 @@ for place = 1, #due, 2 do
 end
 return claimed
 """,
+    finds_keys=True,
 )

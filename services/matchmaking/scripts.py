@@ -11,8 +11,9 @@ room id, e seat. Waiting tickets stand in the waiting set; whatever comes into o
 changes stream, in the same step, so that an index that follows the stream misses nothing. The store's
 clock is the only one.
 
-Keys that a script finds out by itself (those of tickets in a set) lie in the same slot as the ones it is
-given.
+Keys that a script finds out by itself (those of tickets in a set, of their players) lie in the same slot as the
+ones it is given. It looks at them before it writes: on a cluster whose slot is on its way, one that is not
+there ends the script, which must not be half done then.
 """
 
 from __future__ import annotations
@@ -116,6 +117,7 @@ redis.call('PEXPIRE', KEYS[3], SET_MS)
 tell_in(id, ARGV[6])
 return {'made', id, unpack(read(id))}
 """,
+    finds_keys=True,
 )
 
 READ: Final = Script(
@@ -176,21 +178,24 @@ local waits = {}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(due) do
   local key = TICKET .. id
-  redis.call('ZREM', KEYS[1], id)
-  tell_out(id, ARGV[2])
+  local found = {}
   -- A key that is no hash must not stop the others.
   if redis.call('TYPE', key).ok == 'hash' then
-    local found = redis.call('HMGET', key, 's', 'p', 't')
-    if found[1] == WAITING then
-      redis.call('HSET', key, 's', EXPIRED)
-      redis.call('PEXPIRE', key, ARGV[2])
-      release(id, found[2] or '')
-      waits[#waits + 1] = text(now - (tonumber(found[3]) or now))
-    end
+    found = redis.call('HMGET', key, 's', 'p', 't')
+    redis.call('EXISTS', LIVE .. (found[2] or ''))
+  end
+  redis.call('ZREM', KEYS[1], id)
+  tell_out(id, ARGV[2])
+  if found[1] == WAITING then
+    redis.call('HSET', key, 's', EXPIRED)
+    redis.call('PEXPIRE', key, ARGV[2])
+    release(id, found[2] or '')
+    waits[#waits + 1] = text(now - (tonumber(found[3]) or now))
   end
 end
 return waits
 """,
+    finds_keys=True,
 )
 
 CLAIM: Final = Script(
@@ -205,6 +210,7 @@ local gone = {}
 for i = 5, #KEYS do
   local id, player = ARGV[2 * i - 3], ARGV[2 * i - 2]
   local held = false
+  redis.call('EXISTS', LIVE .. player)
   if redis.call('TYPE', KEYS[i]).ok == 'hash' then
     local found = redis.call('HMGET', KEYS[i], 's', 'p')
     held = found[1] == WAITING and found[2] == player
@@ -230,6 +236,7 @@ redis.call('ZADD', KEYS[1], text(clock() + ARGV[4]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], SET_MS)
 return gone
 """,
+    finds_keys=True,
 )
 
 ASSIGN: Final = Script(
@@ -242,6 +249,9 @@ ASSIGN: Final = Script(
 -- Reply: ms since creation of every ticket, or nil when the claim has been ended before
 if redis.call('EXISTS', KEYS[2]) == 0 then
   return nil
+end
+for i = 4, #KEYS do
+  redis.call('EXISTS', LIVE .. ARGV[7 + 3 * (i - 4)])
 end
 local now = clock()
 local waits = {}
@@ -266,6 +276,7 @@ redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[1], ARGV[1])
 return waits
 """,
+    finds_keys=True,
 )
 
 RETURN: Final = Script(
@@ -279,6 +290,9 @@ RETURN: Final = Script(
 -- Reply: how many tickets wait again; -1 when the claim has another owner or has been ended
 if redis.call('HGET', KEYS[2], 'o') ~= ARGV[2] then
   return -1
+end
+for i = 5, #KEYS do
+  redis.call('EXISTS', LIVE .. ARGV[2 * i - 2])
 end
 local now, idle_ms = clock(), tonumber(ARGV[3])
 local back = 0
@@ -303,6 +317,7 @@ redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[1], ARGV[1])
 return back
 """,
+    finds_keys=True,
 )
 
 TAKE: Final = Script(
@@ -329,6 +344,7 @@ for _, id in ipairs(due) do
 end
 return records
 """,
+    finds_keys=True,
 )
 
 RENEW: Final = Script(
