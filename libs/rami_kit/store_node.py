@@ -324,7 +324,9 @@ class StoreNode:
         if word == "NOSCRIPT" and call.script is not None:
             lane.retry.append(call)
         elif word in _ELSEWHERE:
-            if self._owner is None or not self._owner.redirect(call, word, text, self):
+            if self._owner is None:
+                self._fail(call, StoreUnavailable("the store is a cluster: RAMI_REDIS_URL must say redis+cluster://"))
+            elif not self._owner.redirect(call, word, text, self):
                 self._fail(call, StoreUnavailable(f"the store cannot answer now: {word}"))
         elif word in _AWAY:
             if word in _MOVED_AWAY:
