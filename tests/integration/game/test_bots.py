@@ -96,11 +96,11 @@ async def fall_back_once(cluster: Cluster, bots: FakeBots, cause: str) -> None:
 
 
 async def test_v7_a_match_reaches_its_end_without_any_decision_service(store_url: str) -> None:
-    async with game_cluster(store_url, ai_address=NO_BOTS, max_turns_per_round=6, max_turns_per_match=6) as cluster:
+    async with game_cluster(store_url, ai_address=NO_BOTS, max_turns_per_round=2, max_turns_per_match=2) as cluster:
         room, watch = await bots_only(cluster, target=1000)
         assert room.status == room_pb2.ROOM_STATUS_OVER
         assert await sources(cluster, room.room_id) == {FALLBACK}
-        assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") == 12
+        assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") == 4
         assert watch.versions == list(range(2, room.version + 1))
 
 
@@ -115,7 +115,8 @@ async def test_v7_a_fallback_comes_within_the_time_that_people_have_for_a_turn(s
             await ann.start(room.room_id)
             await watch.until_version(4)
         times = [event.time.ToMilliseconds() for event in watch.events]
-        assert len(bots.requests) == 2, "each decision was asked for once, as long as there was time"
+        first_turn = [request for request in bots.requests if request.view.turn_number == 1]
+        assert len(first_turn) == 2, "each decision was asked for once, as long as there was time"
         assert times[2] - times[0] >= 2 * 190, "and as long as it had"
 
 

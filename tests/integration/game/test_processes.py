@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rami.game.v1 import event_pb2, room_pb2
 from rami_engine import verify_replay
 from rami_wire import replay_record
-from support.game_bots import at_random, silent
+from support.game_bots import at_random, plain, silent
 from support.game_cluster import game_cluster, room_options
 from support.game_process import GameProcess
 from support.game_streams import PlayStream, Watch, play_over
@@ -56,6 +56,7 @@ async def test_v4_after_kill_9_watchers_resume_with_nothing_missing_and_nothing_
 
 async def test_v6_a_turn_that_runs_out_while_the_service_is_down_is_played_once(store_url: str, bots: FakeBots) -> None:
     limit = 1.5
+    bots.choose = plain
     async with GameProcess(store_url, ai_address=bots.target) as process:
         ann, bob = process.player("ann"), process.player("bob")
         room = await ann.create(room_options(2, turn_limit=limit, bot_pace=0))
