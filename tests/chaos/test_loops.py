@@ -18,7 +18,7 @@ import pytest
 from support.chaos_faults import KILLS, plan
 from support.chaos_loop import ChaosRun
 from support.chaos_processes import AI
-from support.chaos_site import FSYNC, MEMORY, MEMORY_ALONE, MEMORY_LOSSY, Mode, Site
+from support.chaos_site import FSYNC, MEMORY, MEMORY_ALONE, MEMORY_LOSSY, REPLICA, Mode, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from support.chaos_processes import Nursery
 
 FIRST_SEED = int(os.environ.get("RAMI_CHAOS_SEED", "1"))
-MODES = (MEMORY, MEMORY_ALONE, MEMORY_LOSSY, FSYNC)
+MODES = (MEMORY, MEMORY_ALONE, MEMORY_LOSSY, FSYNC, REPLICA)
 
 SHORT_FAULTS = 4
 LONG_FAULTS = 30

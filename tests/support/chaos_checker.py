@@ -159,9 +159,9 @@ def _check_accepted(report: Report, room: RoomEvidence, request: Request, eviden
             _find(report, Fault.CHANGED_ACTION, request, f"acknowledged as version {answer.version}")
         elif _is_applied(room, request):
             report.counts["acknowledgements that stand"] += 1
-            if twins and not evidence.losses:
+            if twins and not evidence.acknowledged_losses:
                 _find(report, Fault.LOST_ACTION, request, f"version {answer.version} is also {twins[0]}")
-        elif any(loss > request.asked_at[0] for loss in evidence.losses):
+        elif any(loss > request.asked_at[0] for loss in evidence.acknowledged_losses):
             report.counts["acknowledged actions lost with the store"] += 1
             if not _was_told_of_loss(room, request, answer):
                 _find(report, Fault.SILENT_LOSS, request, "no stream of the player was rewound afterwards")

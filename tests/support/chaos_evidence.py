@@ -148,6 +148,9 @@ class Evidence:
     finished: Counter[str] | None = None
     """How often the match of each room was passed on as finished; None where nobody looked."""
     losses: list[float] = field(default_factory=list)
+    """When the store lost steps, acknowledged or not."""
+    acknowledged_losses: list[float] = field(default_factory=list)
+    """When it may have lost steps that were acknowledged."""
     expectations: list[Expected] = field(default_factory=list)
     until: float = 0.0
     """When the last record was written."""
@@ -183,6 +186,8 @@ class Sorter:
                 self._take_stream(record)
             case Lost():
                 evidence.losses.append(record.at)
+                if record.acknowledged:
+                    evidence.acknowledged_losses.append(record.at)
             case Expected():
                 evidence.expectations.append(record)
             case Killed():

@@ -46,10 +46,11 @@ class Deed(StrEnum):
     CUT_SUBSCRIBERS = "cut published events"
     CUT_PLAYERS = "cut the players"
     STALL_STORE = "stall the store"
+    SPLIT_STORE = "split the store from its replica"
     FORGET_SCRIPTS = "let the store forget its scripts"
 
 
-KILLS = frozenset({Deed.KILL_GAME, Deed.KILL_STORE, Deed.KILL_BOTS})
+KILLS = frozenset({Deed.KILL_GAME, Deed.KILL_STORE, Deed.KILL_BOTS, Deed.SPLIT_STORE})
 _SPARED = frozenset({Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS})
 """Faults that leave the connection alone that the commit is on."""
 
@@ -76,6 +77,8 @@ def plan(seed: int, mode: Mode, faults: int, *, kills_only: bool = False) -> lis
     deeds = [Deed.KILL_GAME] * 3 + [Deed.KILL_BOTS]
     if mode.store_may_die:
         deeds += [Deed.KILL_STORE] * 4
+    if mode.replicated:
+        deeds += [Deed.SPLIT_STORE] * 3
     if not kills_only:
         deeds += [Deed.CUT] * 4
         deeds += [Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS]
@@ -186,12 +189,8 @@ class FaultTrap:
     async def _do(self, fault: Fault) -> None:
         site, replica = self._site, self._replica
         match fault.deed:
-            case Deed.CUT:
-                pass  # the way of the commit ends here, and nothing else does
             case Deed.KILL_GAME:
                 await site.kill_replica(replica)
-            case Deed.KILL_STORE:
-                await site.kill_store(fault.lose)
             case Deed.KILL_BOTS:
                 await site.kill_bots()
             case Deed.CUT_SUBSCRIBERS:
@@ -199,9 +198,23 @@ class FaultTrap:
                     each.back.cut_subscribers()
             case Deed.CUT_PLAYERS:
                 replica.front.cut_all()
+            case Deed.CUT:
+                pass  # the way of the commit ends here, and nothing else does
+            case _:
+                await self._do_to_store(fault)
+
+    async def _do_to_store(self, fault: Fault) -> None:
+        site = self._site
+        match fault.deed:
+            case Deed.KILL_STORE:
+                await site.kill_store(fault.lose)
+            case Deed.SPLIT_STORE:
+                await site.split_store(fault.pause)
             case Deed.STALL_STORE:
                 # It ends by itself, so that the commit can go on into the stall.
                 site.store.pause()
                 asyncio.get_running_loop().call_later(STALL_SECONDS, site.store.resume)
             case Deed.FORGET_SCRIPTS:
                 await site.store.ask("SCRIPT", "FLUSH")
+            case _:
+                raise AssertionError(fault.deed)

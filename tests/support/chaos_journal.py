@@ -110,6 +110,8 @@ class Lost:
     """The store comes back without its latest commits, as after losing power: what clients hold may be gone."""
 
     at: float
+    acknowledged: bool = True
+    """What was acknowledged may be gone as well; else only what was told to watchers before it was."""
 
 
 @dataclass(frozen=True, slots=True)

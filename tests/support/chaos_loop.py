@@ -123,7 +123,7 @@ async def bring_back(site: Site, victim: Replica | None, fault: Fault) -> None:
         assert victim is not None
         await site.start_replica(victim)
     elif fault.deed is Deed.KILL_STORE:
-        await site.store.start()
+        await site.start_store()
     elif fault.deed is Deed.KILL_BOTS:
         await site.start_bots()
 

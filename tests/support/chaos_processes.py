@@ -15,12 +15,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import deque
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Final, Self
 
-from rami_kit import resp
-from rami_kit.embedded import EmbeddedStore
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET
 from support import chaos_nursery
 
@@ -162,74 +159,3 @@ class ChaosProcess:
                 os.kill(self._pid, signal.SIGKILL)
             while output.read(1024):
                 pass
-
-
-class ChaosStore:
-    """The store's process. Its append-only file can lose its end, as by a loss of power."""
-
-    def __init__(self, directory: Path, options: Mapping[str, str]) -> None:
-        """`options` are directives of the server; the file is never rewritten, so that its end stays its end."""
-        self._store = EmbeddedStore(directory=directory, options={"auto-aof-rewrite-percentage": "0", **dict(options)})
-        self._directory = directory
-        self._sizes: deque[int] = deque(maxlen=8)
-        self.running = False
-
-    @property
-    def port(self) -> int:
-        """Where it listens; the same after every start."""
-        return self._store.port
-
-    async def start(self) -> None:
-        """Start it, with what is on its disk."""
-        await asyncio.to_thread(self._store.start)
-        self._sizes.clear()
-        self.running = True
-
-    async def kill(self) -> None:
-        """End it by signal 9."""
-        self.running = False
-        os.kill(self._store.pid, signal.SIGKILL)
-        await asyncio.to_thread(self._store.kill)
-
-    async def stop(self) -> None:
-        """End it in good order, also out of a stall."""
-        if self.running:
-            self._store.resume()
-            self.running = False
-            await asyncio.to_thread(self._store.stop)
-
-    def pause(self) -> None:
-        """Freeze it: connections stay open and nothing answers."""
-        self._store.pause()
-
-    def resume(self) -> None:
-        """End a freeze: everything that was asked meanwhile is done now. Does nothing to one that was killed."""
-        if self.running:
-            self._store.resume()
-
-    async def ask(self, *command: str) -> Any:
-        """The server's reply to a command, asked on a connection of its own."""
-        address = resp.Address("127.0.0.1", self.port)
-        connection = await resp.connect(address, timeout_seconds=STOP_SECONDS, client_name="rami-chaos")
-        try:
-            (reply,) = await resp.exchange(connection, command)
-        finally:
-            connection.close()
-        return reply
-
-    def note_commit(self) -> None:
-        """A commit is about to be carried out: remember how long the file is before it."""
-        file = self._append_only_file()
-        if file is not None:
-            self._sizes.append(file.stat().st_size)
-
-    def lose_commits(self, commits: int) -> None:
-        """Cut the latest commits off the file of a store that was killed, as far as they are in it."""
-        file = self._append_only_file()
-        if file is not None and self._sizes and commits:
-            size = list(self._sizes)[-min(commits, len(self._sizes))]
-            if size < file.stat().st_size:
-                os.truncate(file, size)
-
-    def _append_only_file(self) -> Path | None:
-        return next(iter(self._directory.glob("appendonlydir/*.incr.aof")), None)

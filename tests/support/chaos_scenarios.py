@@ -105,7 +105,7 @@ async def lost_commit(site: Site, table: Duel) -> None:
     await player.do(legal.version, from_stock, 0)
     await eventually(lambda: player.version > legal.version, "the player holds what is going to be lost")
     await site.kill_store(lose=1)
-    await site.store.start()
+    await site.start_store()
     await eventually(lambda: player.version == legal.version, "the player is told that the step is lost")
     await player.do(legal.version, from_pile, 1)
     held = (await player.look(1)).legal_actions

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Self
 from matchmaking.scripts import ASSIGN, CLAIM, CREATE, RETURN, TAKE
 from support.chaos_evidence import Sorter
 from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
-from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, ChaosStore, Nursery
+from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, Nursery
 from support.chaos_proxy import AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
+from support.chaos_stores import ChaosStore, ReplicatedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +52,8 @@ class Mode:
     """Kills of the store are part of the run."""
     loses_commits: bool = False
     """The store comes back without its latest commits: what was acknowledged may be gone, and must be told."""
+    replicated: bool = False
+    """The store has a replica, which takes over: what was not acknowledged may be gone, and must be told."""
     replicas: int = 2
 
 
@@ -72,6 +75,7 @@ MEMORY_UNSYNCED = Mode(
 )
 """Loses exactly what a scene tells it to."""
 FSYNC = Mode("fsync", "fsync", {"appendonly": "yes", "appendfsync": "always"}, store_may_die=True)
+REPLICA = Mode("replica", "replica", {}, store_may_die=True, replicated=True)
 
 
 class Replica:
@@ -106,7 +110,8 @@ class Site:
         """Of the game service."""
         self.matchmakers: list[Replica] = []
         (directory / "store").mkdir()
-        self.store = ChaosStore(directory / "store", mode.store_options)
+        kind = ReplicatedStore if mode.replicated else ChaosStore
+        self.store = kind(directory / "store", mode.store_options)
         self.bots = ChaosProcess("bots", bots or (), {}, directory, nursery)
         self._with_bots = bots is not None
         self._game = game
@@ -166,6 +171,27 @@ class Site:
         replica = Replica(process, front, back)
         return replica
 
+    async def start_store(self) -> None:
+        """Bring the store back, wherever it is then."""
+        await self.store.start()
+        self._point_to_store()
+
+    async def split_store(self, seconds: float) -> None:
+        """Let the replica take over while the primary, which does not know, serves on for a while; then end that."""
+        assert isinstance(self.store, ReplicatedStore), "this store has nobody to take over"
+        self._write_loss()
+        primary = await self.store.promote()
+        self._point_to_store()
+        await asyncio.sleep(seconds)
+        self._write_kill("store")
+        await asyncio.to_thread(primary.kill)
+        self._write_loss()
+        await self.store.add_replica()
+
+    def _point_to_store(self) -> None:
+        for replica in (*self.replicas, *self.matchmakers):
+            replica.back.target_port = self.store.port
+
     async def start_replica(self, replica: Replica) -> None:
         """Start the process of a replica, for the first time or again."""
         await replica.process.start()
@@ -217,8 +243,12 @@ class Site:
         await self.store.kill()
         if self.mode.loses_commits:
             self.store.lose_commits(lose)
-            # Also without the cut: such a store answers before it has written, when the disk is slow.
-            self.journal.write(Lost(self.journal.now()))
+        if self.mode.loses_commits or self.mode.replicated:
+            # Also without the cut: such a store tells of steps that no disk or replica has yet.
+            self._write_loss()
+
+    def _write_loss(self) -> None:
+        self.journal.write(Lost(self.journal.now(), acknowledged=self.mode.loses_commits))
 
     def _write_kill(self, process: str) -> None:
         self.journal.write(Killed(self.journal.now(), process))
