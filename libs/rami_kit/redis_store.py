@@ -20,7 +20,8 @@ from rami_kit.errors import StoreError, StoreUnavailable
 from rami_kit.sentinel import SentinelRouter
 from rami_kit.settings import Durability, ServiceSettings, SettingsError
 from rami_kit.slots import first_key
-from rami_kit.store_node import Call, StoreNode
+from rami_kit.store_call import Call
+from rami_kit.store_node import StoreNode
 from rami_kit.store_router import OneServer
 from rami_kit.store_url import StoreUrl, Topology
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rami_kit.metrics import Metrics
-    from rami_kit.store_node import NodeOwner
+    from rami_kit.store_call import NodeOwner
     from rami_kit.store_router import Router
 
 PROBE_SECONDS: Final = 1.0

@@ -20,14 +20,15 @@ import hiredis
 from rami_kit import resp
 from rami_kit.backoff import Backoff
 from rami_kit.errors import StoreUnavailable
-from rami_kit.store_node import fail
+from rami_kit.store_call import fail
 from rami_kit.store_router import Lookout, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rami_kit.metrics import StoreMetrics
-    from rami_kit.store_node import Call, StoreNode
+    from rami_kit.store_call import Call
+    from rami_kit.store_node import StoreNode
     from rami_kit.store_router import NodeMaker
     from rami_kit.store_url import StoreUrl
 

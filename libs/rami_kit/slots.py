@@ -13,6 +13,8 @@ SLOT_COUNT: Final = 16384
 _KEYLESS: Final = frozenset({"TIME", "INFO", "PING", "COMMAND", "CONFIG", "CLUSTER", "ROLE", "SCRIPT", "DBSIZE"})
 _SECOND_WORD: Final = frozenset({"XINFO", "XGROUP", "OBJECT", "MEMORY"})
 """Commands whose first key stands behind a subcommand."""
+_UNKNOWN_HOSTS: Final = frozenset({"", "?"})
+"""What a node says in place of a host that it does not know, or was told not to."""
 
 
 def slot_of(key: str | bytes) -> int:
@@ -52,9 +54,8 @@ def parse_slots(reply: Reply, asked_host: str) -> list[tuple[int, int, str, int]
     ranges = []
     try:
         for first, last, (host, port, *_), *_ in reply:
-            name = host.decode() if host else asked_host
-            # A cluster may be told to announce no host, and says so with a question mark.
-            ranges.append((int(first), int(last), asked_host if name == "?" else name, int(port)))
+            name = host.decode() if host else ""
+            ranges.append((int(first), int(last), asked_host if name in _UNKNOWN_HOSTS else name, int(port)))
     except (TypeError, ValueError, AttributeError):
         raise ValueError("no table of slots") from None
     return ranges
@@ -64,7 +65,7 @@ def parse_redirection(text: str, asked_host: str) -> tuple[int, str, int]:
     """Slot, host and port of an error such as "MOVED 3999 127.0.0.1:6381". Raises ValueError for another text."""
     _, slot, place = text.split(" ")[:3]
     host, _, port = place.rpartition(":")
-    return int(slot), host or asked_host, int(port)
+    return int(slot), asked_host if host in _UNKNOWN_HOSTS else host, int(port)
 
 
 __all__ = ["SLOT_COUNT", "first_key", "parse_redirection", "parse_slots", "slot_of"]

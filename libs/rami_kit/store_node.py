@@ -21,17 +21,19 @@ import asyncio
 import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import hiredis
 
 from rami_kit import resp
-from rami_kit.errors import RamiError, StoreError, StoreUnavailable, StoreUncertain
+from rami_kit.errors import StoreError, StoreUnavailable, StoreUncertain
+from rami_kit.store_call import ASKING, fail
 
 if TYPE_CHECKING:
+    from rami_kit.errors import RamiError
     from rami_kit.instruments import Counter, Histogram
     from rami_kit.metrics import StoreMetrics
-    from rami_kit.redis_store import Script
+    from rami_kit.store_call import Call, NodeOwner
 
 MAX_BATCH: Final = 256
 """Most calls of one batch: a burst spreads over connections, no answer waits for thousands of others."""
@@ -48,67 +50,7 @@ _ELSEWHERE: Final = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 # under it: what it did before that stays done.
 _BROKEN_OFF: Final = ("Script attempted to access a non local key", "while the cluster is down")
 
-ASKING: Final = resp.pack_command((b"ASKING",))
-"""Lets the command behind it touch keys that are on their way to the server."""
-
 _log = logging.getLogger(__name__)
-
-
-class Call:
-    """One command on its way: what is sent, who waits, and what a lost answer means."""
-
-    __slots__ = (
-        "asking",
-        "durable",
-        "future",
-        "hops",
-        "name",
-        "packed",
-        "repeatable",
-        "rest",
-        "script",
-        "since",
-        "slot",
-    )
-
-    def __init__(
-        self,
-        future: asyncio.Future[Any],
-        name: str,
-        packed: bytes,
-        *,
-        script: Script | None = None,
-        rest: tuple[resp.Argument, ...] = (),
-        durable: bool = False,
-        repeatable: bool = False,
-    ) -> None:
-        self.future = future
-        self.name = name
-        self.packed = packed
-        self.script = script
-        """For the case that the server does not know the script, or has only a part of its keys."""
-        self.rest = rest
-        """What follows the script in EVAL: number of keys, keys, arguments."""
-        self.durable = durable
-        self.repeatable = repeatable
-        """Whether asking again is harmless, so that a lost answer leaves no doubt behind."""
-        self.since = time.monotonic()
-        self.slot = -1
-        """On a cluster: hash slot of the first key; -1 where there is no key."""
-        self.hops = 0
-        """On a cluster: how often it was sent to another server."""
-        self.asking = False
-        """Whether `packed` begins with ASKING, which has a reply of its own."""
-
-
-class NodeOwner(Protocol):
-    """Who has several nodes, or another one when this one fails."""
-
-    def troubled(self) -> None:
-        """A connection was lost or refused, or the server says that it takes no writes."""
-
-    def redirect(self, call: Call, word: str, text: str, node: StoreNode) -> bool:
-        """Takes over a call that this node's server has answered with MOVED, ASK or TRYAGAIN; False: it ends here."""
 
 
 class _Lane:
@@ -432,17 +374,4 @@ class StoreNode:
             self._owner.troubled()
 
 
-def fail(call: Call, error: RamiError, metrics: StoreMetrics) -> None:
-    """Ends a call with an error, unless its caller has left, and counts it."""
-    metrics.calls.labels(call.name, _outcome(error)).inc()
-    if not call.future.done():
-        call.future.set_exception(error)
-
-
-def _outcome(error: RamiError) -> str:
-    if isinstance(error, StoreUncertain):
-        return "uncertain"
-    return "unavailable" if isinstance(error, StoreUnavailable) else "error"
-
-
-__all__ = ["ASKING", "MAX_BATCH", "Call", "NodeOwner", "StoreNode", "fail"]
+__all__ = ["MAX_BATCH", "StoreNode"]

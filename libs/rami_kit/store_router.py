@@ -20,7 +20,8 @@ from rami_kit import resp
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from rami_kit.store_node import Call, NodeOwner, StoreNode
+    from rami_kit.store_call import Call, NodeOwner
+    from rami_kit.store_node import StoreNode
 
 LOOK_PAUSE_SECONDS: Final = 0.2
 """Least time from the end of one look at the servers to the next, however often somebody asks for it."""

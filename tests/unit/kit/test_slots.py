@@ -86,6 +86,7 @@ def test_a_table_of_slots() -> None:
 def test_redirections() -> None:
     assert parse_redirection("MOVED 3999 127.0.0.1:6381", "asked") == (3999, "127.0.0.1", 6381)
     assert parse_redirection("ASK 1 :6381", "asked") == (1, "asked", 6381)
+    assert parse_redirection("ASK 1 ?:6381", "asked") == (1, "asked", 6381)
     assert parse_redirection("MOVED 1 ::1:6381", "asked") == (1, "::1", 6381)
     with pytest.raises(ValueError, match="not enough values"):
         parse_redirection("MOVED", "asked")
