@@ -10,7 +10,7 @@ from rami.cards.v1 import card_pb2
 from rami.game.v1 import event_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from support.chaos_checker import Fault, check, check_file
-from support.chaos_journal import Expected, FinishedMatches, Journal, Struck
+from support.chaos_journal import Expected, FinishedMatches, Journal, Lagged, Struck
 from support.chaos_story import Story
 
 if TYPE_CHECKING:
@@ -304,10 +304,20 @@ def test_a_match_that_goes_on_in_time(story: Story) -> None:
 
 
 def test_a_match_that_does_not_go_on(story: Story) -> None:
-    story.write(Expected(story.tick(), "a kill", 5.0, LONG_AFTER_NS))
+    story.write(Expected(story.tick(), "a kill", 5.0, LONG_BEFORE_NS))
     story.at += 6
     story.go_on()
     assert story.judge().faults == {Fault.STALLED}
+
+
+@pytest.mark.parametrize(("lag", "faults"), [(0.5, {Fault.STALLED}), (3.0, set())])
+def test_time_in_which_nobody_could_run_does_not_count(story: Story, lag: float, faults: set[Fault]) -> None:
+    story.write(Expected(story.tick(), "a kill", 5.0, LONG_BEFORE_NS))
+    story.at += 4
+    story.write(Lagged(story.tick(), lag))
+    story.at += 3
+    story.go_on()
+    assert story.judge().faults == faults
 
 
 def test_old_news_is_no_going_on(story: Story) -> None:

@@ -237,13 +237,13 @@ def _check_finished(report: Report, evidence: Evidence) -> None:
 def _check_liveness(report: Report, evidence: Evidence) -> None:
     """After each recovery every match that is not over has told something new within the time allowed."""
     for expected in evidence.expectations:
+        limit = evidence.deadline(expected)
         for room in evidence.rooms.values():
-            limit = expected.at + expected.within
             began = bool(room.news) and room.news[0][0] < expected.at
             if not began or (room.over_at is not None and room.over_at <= expected.at):
                 continue
             # A match whose last step was just on its way has nothing more to do.
-            if room.went_on(expected) or (room.over_at is not None and room.over_at <= limit):
+            if room.went_on(expected, limit) or (room.over_at is not None and room.over_at <= limit):
                 report.counts["recoveries in time"] += 1
             elif evidence.until >= limit:
                 text = f"nothing was done within {expected.within:g} s of {expected.at:.1f}: {expected.why}"

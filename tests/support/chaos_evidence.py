@@ -19,6 +19,7 @@ from support.chaos_journal import (
     Expected,
     FinishedMatches,
     Killed,
+    Lagged,
     Lost,
     Opened,
     Record,
@@ -122,10 +123,9 @@ class RoomEvidence:
         """The seat of a player; SPECTATOR for who only watches."""
         return self.seats.get(who, SPECTATOR)
 
-    def went_on(self, expected: Expected) -> bool:
-        """Whether a step that was made since an Expected has been told in time."""
-        limit = expected.at + expected.within
-        return any(at <= limit and made > expected.wall_ns for at, made in self.news)
+    def went_on(self, expected: Expected, limit: float) -> bool:
+        """Whether a step that was made since an Expected has been told by a moment."""
+        return any(expected.at < at <= limit and made > expected.wall_ns for at, made in self.news)
 
     def in_truth(self, cursor: bytes) -> bool | None:
         """Whether a step is part of the final record; None where the record cannot tell."""
@@ -152,8 +152,17 @@ class Evidence:
     acknowledged_losses: list[float] = field(default_factory=list)
     """When it may have lost steps that were acknowledged."""
     expectations: list[Expected] = field(default_factory=list)
+    lags: list[Lagged] = field(default_factory=list)
     until: float = 0.0
     """When the last record was written."""
+
+    def deadline(self, expected: Expected) -> float:
+        """When a match must have gone on at the latest: time in which nobody could run does not count."""
+        limit = expected.at + expected.within
+        for lag in self.lags:
+            if expected.at < lag.at <= limit + lag.seconds:
+                limit += lag.seconds
+        return limit
 
 
 def gather(records: Iterable[Record]) -> Evidence:
@@ -190,6 +199,8 @@ class Sorter:
                     evidence.acknowledged_losses.append(record.at)
             case Expected():
                 evidence.expectations.append(record)
+            case Lagged():
+                evidence.lags.append(record)
             case Killed():
                 evidence.kills += 1
             case AtRest() | Replayed() | FinishedMatches():

@@ -12,12 +12,15 @@ import dataclasses
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+PULSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,14 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Lagged:
+    """The machine did not let this process, and so perhaps nobody, run for so many seconds until now."""
+
+    at: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class AtRest:
     """The version a room ended at, read when all was quiet."""
 
@@ -200,6 +211,7 @@ Record: TypeAlias = (
     | Killed
     | Lost
     | Expected
+    | Lagged
     | AtRest
     | Replayed
     | FinishedMatches
@@ -220,6 +232,7 @@ class Journal:
         self._began = time.monotonic()
         self._numbers = 0
         self._changed = asyncio.Event()
+        self._lag = 0.0
         self._listeners: list[Callable[[Record], None]] = []
 
     def now(self) -> float:
@@ -243,15 +256,29 @@ class Journal:
         self._changed.set()
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until a condition holds that only changes with records; False when the time is up first."""
-        try:
-            async with asyncio.timeout(seconds):
-                while not condition():
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            return False
+        """Wait until a condition holds that only changes with records; False when the time is up first.
+
+        Time in which the machine let nobody run does not count.
+        """
+        began, lag = self.now(), self._lag
+        while not condition():
+            left = began + seconds + (self._lag - lag) - self.now()
+            if left <= 0:
+                return False
+            self._changed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), left)
         return True
+
+    async def feel_lag(self) -> None:
+        """Write down, for ever, when the machine does not let this process run."""
+        while True:
+            before = self.now()
+            await asyncio.sleep(PULSE_SECONDS)
+            lag = self.now() - before - PULSE_SECONDS
+            if lag > PULSE_SECONDS:
+                self._lag += lag
+                self.write(Lagged(self.now(), lag))
 
     def close(self) -> None:
         """End the file."""

@@ -7,6 +7,7 @@ players -> AnswerProxy -> replica -> StoreProxy -> store
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -138,6 +139,8 @@ class Site:
     async def _start(self) -> None:
         stack = self._stack
         stack.callback(self.journal.close)
+        pulse = asyncio.create_task(self.journal.feel_lag(), name="pulse")
+        stack.callback(pulse.cancel)
         await stack.enter_async_context(self._bots_proxy)
         stack.push_async_callback(self.store.stop)
         await self.store.start()
@@ -219,7 +222,7 @@ class Site:
         rooms = [room for room in self.evidence.rooms.values() if room.news and room.over_at is None]
 
         def all_went_on() -> bool:
-            return all(room.over_at is not None or room.went_on(expected) for room in rooms)
+            return all(room.over_at is not None or room.went_on(expected, math.inf) for room in rooms)
 
         return await self.journal.until(all_went_on, GOES_ON_SECONDS + 0.5)
 
