@@ -12,7 +12,7 @@ from rami_kit.metrics import Metrics
 from rami_kit.redis_store import Script, Store
 from rami_kit.settings import ServiceSettings
 from rami_kit.testing import make_settings
-from support.chaos_proxy import AnswerProxy
+from support.chaos_proxy import NOBODY, AnswerProxy
 from support.chaos_resp import FrameSplitter, command_parts, frame_end, script_call
 from support.chaos_store_proxy import StoreProxy
 from support.waiting import eventually
@@ -185,9 +185,10 @@ async def test_answers_that_are_kept_back_are_never_seen() -> None:
         writer.transport.abort()
 
 
-async def test_nobody_behind_a_proxy_means_to_be_cut_off() -> None:
+@pytest.mark.parametrize("port", [NOBODY, 1])
+async def test_nobody_behind_a_proxy_means_to_be_cut_off(port: int) -> None:
     async with AnswerProxy() as proxy:
-        proxy.target_port = 1
+        proxy.target_port = port
         reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
         with pytest.raises((ConnectionError, EOFError)):
             await reader.readexactly(1)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK_BYTES = 1 << 16
+NOBODY = 0
+"""The port of a server that is away. Its own may have been taken by somebody else meanwhile."""
 
 
 class Link:
@@ -38,8 +40,8 @@ class Proxy:
 
     def __init__(self) -> None:
         self.port = 0
-        self.target_port = 0
-        """Where the server listens; nobody there means that clients are cut off."""
+        self.target_port = NOBODY
+        """Where the server listens; clients are cut off when it does not."""
         self.refusing: Callable[[Link], bool] = lambda _: False
         """Decides on new connections: True cuts one off at once."""
         self.links: set[Link] = set()
@@ -90,6 +92,8 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            if self.target_port == NOBODY:
+                raise ConnectionRefusedError
             server = await asyncio.open_connection("127.0.0.1", self.target_port)
         except OSError:
             writer.transport.abort()

@@ -17,7 +17,7 @@ from matchmaking.scripts import ASSIGN, CLAIM, CREATE, RETURN, TAKE
 from support.chaos_evidence import Sorter
 from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
 from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, Nursery
-from support.chaos_proxy import AnswerProxy, Proxy
+from support.chaos_proxy import NOBODY, AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
 from support.chaos_stores import ChaosStore, ReplicatedStore
 
@@ -177,23 +177,23 @@ class Site:
     async def start_store(self) -> None:
         """Bring the store back, wherever it is then."""
         await self.store.start()
-        self._point_to_store()
+        self._point_to_store(self.store.port)
 
     async def split_store(self, seconds: float) -> None:
         """Let the replica take over while the primary, which does not know, serves on for a while; then end that."""
         assert isinstance(self.store, ReplicatedStore), "this store has nobody to take over"
         self._write_loss()
         primary = await self.store.promote()
-        self._point_to_store()
+        self._point_to_store(self.store.port)
         await asyncio.sleep(seconds)
         self._write_kill("store")
         await asyncio.to_thread(primary.kill)
         self._write_loss()
         await self.store.add_replica()
 
-    def _point_to_store(self) -> None:
+    def _point_to_store(self, port: int) -> None:
         for replica in (*self.replicas, *self.matchmakers):
-            replica.back.target_port = self.store.port
+            replica.back.target_port = port
 
     async def start_replica(self, replica: Replica) -> None:
         """Start the process of a replica, for the first time or again."""
@@ -233,16 +233,19 @@ class Site:
     async def kill_replica(self, replica: Replica) -> None:
         """End a replica by signal 9."""
         self._write_kill(replica.process.name)
+        replica.front.target_port = NOBODY
         await replica.process.kill()
 
     async def kill_bots(self) -> None:
         """End the decision service by signal 9."""
         self._write_kill(self.bots.name)
+        self._bots_proxy.target_port = NOBODY
         await self.bots.kill()
 
     async def kill_store(self, lose: int = 0) -> None:
         """End the store by signal 9; it then comes back without so many of its latest commits."""
         self._write_kill("store")
+        self._point_to_store(NOBODY)
         await self.store.kill()
         if self.mode.loses_commits:
             self.store.lose_commits(lose)

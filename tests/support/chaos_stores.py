@@ -28,18 +28,20 @@ class ChaosStore:
 
     def __init__(self, directory: Path, options: Mapping[str, str]) -> None:
         """`options` are directives of the server; the file is never rewritten, so that its end stays its end."""
-        self._store = EmbeddedStore(directory=directory, options={"auto-aof-rewrite-percentage": "0", **dict(options)})
         self._directory = directory
+        self._options = {"auto-aof-rewrite-percentage": "0", **options}
+        self._store = self._make_server(directory)
         self._sizes: deque[int] = deque(maxlen=8)
         self.running = False
 
     @property
     def port(self) -> int:
-        """Where it listens; the same after every start."""
+        """Where it listens now; another after every start, since somebody may have taken the one before."""
         return self._store.port
 
     async def start(self) -> None:
         """Start it, with what is on its disk."""
+        self._store = self._make_server(self._directory)
         await asyncio.to_thread(self._store.start)
         self._sizes.clear()
         self.running = True
@@ -90,6 +92,9 @@ class ChaosStore:
             if size < file.stat().st_size:
                 os.truncate(file, size)
 
+    def _make_server(self, directory: Path, **options: str) -> EmbeddedStore:
+        return EmbeddedStore(directory=directory, options=self._options | options)
+
     def _append_only_file(self) -> Path | None:
         return next(iter(self._directory.glob("appendonlydir/*.incr.aof")), None)
 
@@ -98,9 +103,8 @@ class ReplicatedStore(ChaosStore):
     """A primary and its replica. When the primary is killed, the replica takes over, and a new replica joins it."""
 
     def __init__(self, directory: Path, options: Mapping[str, str]) -> None:
-        self._options = {"repl-diskless-sync-delay": "0", **options}
         (directory / "first").mkdir()
-        super().__init__(directory / "first", self._options)
+        super().__init__(directory / "first", {"repl-diskless-sync-delay": "0", **options})
         self._folder = directory
         self._servers = 0
         self._replica: EmbeddedStore | None = None
@@ -133,9 +137,7 @@ class ReplicatedStore(ChaosStore):
         self._servers += 1
         directory = self._folder / f"replica-{self._servers}"
         directory.mkdir()
-        self._replica = EmbeddedStore(
-            directory=directory, options={**self._options, "replicaof": f"127.0.0.1 {self.port}"}
-        )
+        self._replica = self._make_server(directory, replicaof=f"127.0.0.1 {self.port}")
         await asyncio.to_thread(self._replica.start)
         async with asyncio.timeout(ATTACH_SECONDS):
             while b"state=online" not in await self.ask("INFO", "replication"):  # noqa: ASYNC110 - nothing tells
