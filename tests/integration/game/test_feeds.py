@@ -13,7 +13,7 @@ from game_state.feeds import QUEUE_LIMIT, Watcher
 from game_state.repository import CommitConflict
 from rami.game.v1 import game_service_pb2 as pb
 from rami_kit import keys
-from rami_kit.errors import RamiError, StoreUnavailable, reason_name
+from rami_kit.errors import RamiError, StoreUnavailable, StoreUncertain, reason_name
 from support.game_node import Node, game_node, heard
 from support.game_store import StoreView
 from support.game_tables import EMPTY, TIMES, Table, table_options
@@ -308,6 +308,24 @@ async def test_memory_keeps_the_rooms_used_last_and_counts_them(store_url: str) 
         assert node.sample("rami_game_room_cache_total", outcome="hit") == 1
         await node.join(rooms[0], "bob")
         assert [node.repository.kept(room_id) is not None for room_id in rooms] == [True, True, False]
+
+
+async def test_a_commit_without_an_answer_is_not_remembered(
+    near: Node, room_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been applied or not: memory must not say either."""
+    room = await near.repository.get(room_id)
+
+    async def no_answer(*_: Any) -> None:
+        raise StoreUncertain
+
+    with monkeypatch.context() as patch:
+        patch.setattr(near.repository, "_run_commit", no_answer)
+        with pytest.raises(StoreUncertain):
+            await near.act(room_id)
+    assert near.repository.kept(room_id) is None
+    assert near.sample("rami_game_rooms_count", state="in_match") == 0
+    assert (await near.act(room_id)).version == room.version + 1
 
 
 async def test_nothing_is_said_from_memory_before_the_store_has_confirmed_it(

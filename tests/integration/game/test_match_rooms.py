@@ -59,6 +59,8 @@ async def test_a_matched_table_starts_by_itself_and_ends_in_the_stream_of_finish
             await bob.bring(room_id, b"b" * 32)
             await play_over({0: first, 2: second}, random.Random(1))
             result = first.mirror.room.result
+        await ann.leave(room_id)
+        await ann.join(room_id)
         with StoreView(store_url) as store:
             entries: Any = store.client.xrange("{p0}:finished")
         assert len(entries) == 1
