@@ -54,7 +54,9 @@ Seats = Annotated[int, typer.Option(min=2, max=4, help="Seats at the table.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Lines of text, also on a terminal.")]
 Save = Annotated[Path | None, typer.Option(help="Folder to keep the replay and the receipt in.")]
 Game = Annotated[str, typer.Option(help="gRPC target of the game service, or of an edge.")]
-Matchmaking = Annotated[str, typer.Option(help="gRPC target of the matchmaking service, for signing in as a guest.")]
+Matchmaking = Annotated[
+    str, typer.Option(help="gRPC target of the matchmaking service, or of an edge, for signing in as a guest.")
+]
 Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer token; none signs in as a guest.")]
 
 
@@ -121,8 +123,12 @@ def play(
     level: Annotated[Level, typer.Option(help="How strong the bots are.")] = Level.NORMAL,
     name: Annotated[str, typer.Option(help="Your name at the table.")] = "Guest",
     target: Annotated[int, typer.Option(min=1, max=1000, help="Points that win the match.")] = 100,
-    game: Annotated[str | None, typer.Option(help="gRPC target of a game service; none starts a cluster.")] = None,
-    matchmaking: Annotated[str | None, typer.Option(help="gRPC target of matchmaking; none: the same.")] = None,
+    game: Annotated[
+        str | None, typer.Option(help="gRPC target of a game service, or of an edge; none starts a cluster.")
+    ] = None,
+    matchmaking: Annotated[
+        str, typer.Option(help="With --game: gRPC target of the matchmaking service, or of the same edge.")
+    ] = DEFAULT_MATCHMAKING,
     plain: Plain = False,
     save: Save = None,
 ) -> None:

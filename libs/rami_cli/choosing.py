@@ -42,31 +42,47 @@ class ChoiceError(ValueError):
 
 def draw_choices(legal: tuple[Action, ...]) -> list[Text]:
     """The numbered actions in at most six lines; discards, which a card names, are summed up."""
-    listed = [(number, action) for number, action in enumerate(legal, 1) if action.kind != ActionKind.DISCARD]
+    lines, shown = _numbered(legal)
+    further = len(_listed(legal)) - shown
+    if further:
+        lines.append(Text(f"… and {further} more: type their cards", style="dim"))
+    if len(_listed(legal)) < len(legal):
+        lines.append(Text("To end the turn type the card to discard, such as 7h.", style="dim"))
+    return lines
+
+
+def _listed(legal: tuple[Action, ...]) -> list[Action]:
+    """What is chosen by its number: everything but discards, which come last."""
+    return [action for action in legal if action.kind != ActionKind.DISCARD]
+
+
+def _numbered(legal: tuple[Action, ...]) -> tuple[list[Text], int]:
+    """The lines of numbered actions, as many as there is room for, and how many actions stand in them."""
     lines = [Text()]
-    for place, (number, action) in enumerate(listed):
+    shown = 0
+    for number, action in enumerate(_listed(legal), 1):
         drawn = Text.assemble((f"{number} ", "bold"), draw_action(action), "   ")
         if lines[-1].cell_len + drawn.cell_len >= WIDTH:
             if len(lines) == _LIST_LINES:
-                lines.append(Text(f"… and {len(listed) - place} more: type their cards", style="dim"))
                 break
             lines.append(Text())
         lines[-1].append_text(drawn)
-    if len(listed) < len(legal):
-        lines.append(Text("To end the turn type the card to discard, such as 7h.", style="dim"))
-    return [line for line in lines if line.plain]
+        shown = number
+    return [line for line in lines if line.plain], shown
 
 
 def choose(typed: str, view: SeatView, legal: tuple[Action, ...]) -> Action:
-    """The legal action that was typed. Raises ChoiceError."""
+    """The legal action that was typed. A number only means what `draw_choices` shows with it. Raises ChoiceError."""
     words = typed.lower().split()
     if not words:
         raise ChoiceError("type a number, a card, or ? for help")
-    if len(words) == 1 and words[0].isdecimal() and words[0] != "10":
-        number = int(words[0])
-        if not 1 <= number <= len(legal):
-            raise ChoiceError(f"there is no number {number} in the list")
-        return legal[number - 1]
+    if len(words) == 1 and words[0].isdecimal():
+        number, (_, shown) = int(words[0]), _numbered(legal)
+        if not shown:
+            raise ChoiceError("there is no list to choose a number from: type the card to discard, such as 7h")
+        if not 1 <= number <= shown:
+            raise ChoiceError(f"there is no number {number} in the list: type a number of it, or a card such as 7h")
+        return _listed(legal)[number - 1]
     action = _named(words)
     if action not in legal:
         raise ChoiceError(_why_not(action, view))

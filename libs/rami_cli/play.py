@@ -41,7 +41,8 @@ class PlayOptions:
     name: str = "You"
     game: str | None = None
     """gRPC target of a running game service; None starts a cluster."""
-    matchmaking: str | None = None
+    matchmaking: str = ""
+    """gRPC target of the matchmaking service of `game`; means nothing without it."""
     target_score: int = 100
     plain: bool = False
     save: Path | None = None
@@ -62,7 +63,7 @@ async def run_play(options: PlayOptions) -> None:
         await with_cluster(cluster, work)
 
 
-async def _connect_and_play(game: str, matchmaking: str | None, options: PlayOptions, console: Console) -> None:
+async def _connect_and_play(game: str, matchmaking: str, options: PlayOptions, console: Console) -> None:
     async with Client.connect(game=game, matchmaking=matchmaking) as client:
         await client.sign_in_as_guest(options.name)
         room = await client.create_room(

@@ -146,14 +146,15 @@ def _one_line(lines: list[Text]) -> list[Text]:
 
 
 def final_standings(room: room_pb2.Room, view: SeatView) -> Grid:
-    """The seats by score, best first."""
+    """The seats by score, best first; equal scores share a place."""
     grid = Grid(title="Final standings", title_justify="left", box=None, pad_edge=False, header_style="dim")
     grid.add_column("")
     grid.add_column("seat")
     grid.add_column("score", justify="right")
     names = seat_names(room, view.viewer)
     order = sorted(range(view.players), key=lambda seat: (-view.scores[seat], seat))
-    for place, seat in enumerate(order, 1):
+    for seat in order:
+        place = 1 + sum(score > view.scores[seat] for score in view.scores)
         style = "bold" if seat == view.winner else ""
         grid.add_row(f"{place}.", Text(names[seat], style=style), str(view.scores[seat]))
     return grid

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.live import Live
 
-from rami.game.v1 import room_pb2
-from rami_cli.screen import Screen
+from rami.game.v1 import event_pb2, room_pb2
+from rami_cli.drawing import draw_change
+from rami_cli.screen import Screen, final_standings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -23,8 +24,16 @@ CATCH_UP_SECONDS: Final = 5.0
 
 
 async def show_until_over(room: Table | Watch, console: Console, *, plain: bool) -> None:
-    """Shows a room until its match is over, or the room is gone."""
-    await _show(room.updates(), Screen(room.room, room.view), console, plain=plain)
+    """Shows a room until its match is over, or the room is gone, and then how it ended."""
+    screen = Screen(room.room, room.view)
+    if not room.over:
+        await _show(room.updates(), screen, console, plain=plain)
+    else:  # nothing more will happen: what is there is all there is to see
+        console.print(screen.draw_table())
+        ended = _how_it_ended(room.room)
+        console.print(draw_change(ended, screen.names))
+    if room.view is not None:
+        console.print(final_standings(room.room, room.view))
 
 
 async def show_while(table: Table, playing: Coroutine[Any, Any, object], console: Console, *, plain: bool) -> None:
@@ -57,6 +66,12 @@ async def _show(updates: AsyncIterator[Update], screen: Screen, console: Console
             live.update(screen.draw(), refresh=True)
             if _is_over(update):
                 return
+
+
+def _how_it_ended(room: room_pb2.Room) -> event_pb2.Change:
+    if room.HasField("result"):
+        return event_pb2.Change(match_ended=event_pb2.MatchEnded(result=room.result))
+    return event_pb2.Change(room_closed=event_pb2.RoomClosed())
 
 
 def _is_over(update: Update) -> bool:

@@ -80,7 +80,7 @@ def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "run_play", run_play)
     result = RUN.invoke(app, ["play", "--level", "hard", "--game", "host:1", "--name", "Ada"])
     assert result.exit_code == 0
-    assert seen == [PlayOptions(3, "hard", "Ada", "host:1", None, 100, False, None)]
+    assert seen == [PlayOptions(3, "hard", "Ada", "host:1", "127.0.0.1:7003", 100, False, None)]
 
 
 def test_addresses_as_json_name_everything() -> None:

@@ -12,6 +12,7 @@ from rami_engine import (
     DRAW_DISCARD,
     DRAW_STOCK,
     FULL_DECK,
+    ActionKind,
     Phase,
     RuleOptions,
     SeatView,
@@ -112,8 +113,32 @@ def test_the_card_that_must_be_kept_is_explained() -> None:
 
 
 def test_every_listed_number_means_what_it_says() -> None:
-    legal = legal_actions_for(HAND)
-    assert [choose(str(number), HAND, legal) for number in range(1, len(legal) + 1)] == list(legal)
+    view = view_of("5H 6H 7H 8H 9H TH TD KS", melds="9C 9D 9S")
+    legal = legal_actions_for(view)
+    listed = [action for action in legal if action.kind != ActionKind.DISCARD]
+    assert len(listed) >= 10
+    assert [choose(str(number), view, legal) for number in range(1, len(listed) + 1)] == listed
+    with pytest.raises(ChoiceError, match=f"there is no number {len(listed) + 1} in the list"):
+        choose(str(len(listed) + 1), view, legal)
+
+
+def test_a_number_without_a_list_plays_nothing() -> None:
+    view = view_of("5H 9C KS")
+    legal = legal_actions_for(view)
+    assert all(action.kind == ActionKind.DISCARD for action in legal)
+    for typed in ("1", "2", "10"):
+        with pytest.raises(ChoiceError, match="no list to choose a number from: type the card"):
+            choose(typed, view, legal)
+
+
+def test_a_number_that_was_cut_from_the_list_plays_nothing() -> None:
+    view = replace(HAND, hand=FULL_DECK)
+    legal = legal_actions_for(view)
+    shown = "\n".join(line.plain for line in draw_choices(legal))
+    numbers = [number for number in range(1, len(legal) + 1) if f"{number} meld" in shown or f"{number} lay" in shown]
+    assert choose(str(numbers[-1]), view, legal) == legal[numbers[-1] - 1]
+    with pytest.raises(ChoiceError, match="there is no number"):
+        choose(str(numbers[-1] + 1), view, legal)
 
 
 def test_long_lists_are_cut_and_say_so() -> None:

@@ -85,7 +85,18 @@ def test_a_whole_match_reads_well_and_always_fits() -> None:
     assert any(line == "Easy 3 draws from the stock" for line in lines)
     assert lines[-1].endswith(" the match")
     shown = text_of(final_standings(mirror.room, seat_view(room.match, 0))) if room.match is not None else ""
-    assert [line[0] for line in shown.splitlines()[2:6]] == ["1", "2", "3", "4"]
+    assert [int(line.split()[-1]) for line in shown.splitlines()[2:]] == sorted(
+        room.match.scores if room.match is not None else (), reverse=True
+    )
+
+
+def test_equal_scores_share_a_place() -> None:
+    room = new_room(["ann", "bob", "", ""])
+    room.start()
+    assert room.match is not None
+    view = replace(seat_view(room.match, 0), scores=(5, 9, 5, 0))
+    rows = [line.split() for line in text_of(final_standings(room.message(), view)).splitlines()[2:]]
+    assert [(row[0], row[-1]) for row in rows] == [("1.", "9"), ("2.", "5"), ("2.", "5"), ("4.", "0")]
 
 
 def test_the_fullest_table_still_fits_with_the_help() -> None:
