@@ -8,6 +8,7 @@ with the partitions there are, not with the rooms. Rooms that have expired meanw
 from __future__ import annotations
 
 import asyncio
+import logging
 from heapq import nlargest
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +17,7 @@ from game_state.projection import room_message
 from game_state.room import Status
 from rami.game.v1 import game_service_pb2, room_pb2
 from rami_kit import keys
-from rami_kit.errors import InvalidRequest
+from rami_kit.errors import InvalidRequest, StoreError
 
 if TYPE_CHECKING:
     from game_state.repository import RoomRepository
@@ -31,6 +32,8 @@ _LISTINGS: Final = {
 }
 TIES_READ_AT_ONCE: Final = 64
 """Rooms of the very millisecond in which the last page ended that are read to be passed over, besides a page."""
+
+_log = logging.getLogger(__name__)
 
 
 class _Entry(NamedTuple):
@@ -75,7 +78,12 @@ class RoomLister:
 
     async def _listed_room(self, entry: _Entry, listing: tuple[Status, str]) -> Room | None:
         status, name = listing
-        room = await self._repository.find(keys.format_room_id(entry.partition, entry.token))
+        try:
+            room = await self._repository.find(keys.format_room_id(entry.partition, entry.token))
+        except StoreError as error:
+            # One that this build cannot read must not hide the others.
+            _log.warning("a listed room is left out: %s", error)
+            return None
         if room is None:
             await self._store.write("ZREM", keys.listing_key(entry.partition, name), entry.token)
             return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import room_pb2
 from rami_engine import DRAW_STOCK, verify_replay
 from rami_kit.embedded import EmbeddedStore
@@ -147,6 +148,7 @@ async def test_a_room_in_a_layout_of_another_build_is_a_defect_and_not_misread(s
     async with game_cluster(store_url) as cluster:
         ann = cluster.player("ann")
         room = await ann.create(room_options(2))
+        other = await ann.create(room_options(2))
         with StoreView(store_url) as store:
             stored = store.stored(room.room_id)
             assert stored is not None
@@ -155,3 +157,5 @@ async def test_a_room_in_a_layout_of_another_build_is_a_defect_and_not_misread(s
             store.client.set(f"{{p{partition}}}:room:{token}", later, px=60_000)
         refused = await refusal(ann.room(room.room_id))
         assert refused == Refusal("INTERNAL", "INTERNAL", {})
+        listed = await ann.call(ann.stub.ListRooms, pb.ListRoomsRequest())
+        assert [shown.room_id for shown in listed.rooms] == [other.room_id], "the others are listed all the same"
