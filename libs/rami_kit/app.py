@@ -255,7 +255,7 @@ class App:
                 self.metrics.tasks.crashes.labels(name).inc()
                 _log.exception("background task %s crashed and is restarted", name)
             else:
-                _log.info("background task %s is over", name)
+                _log.debug("background task %s has done its work", name)
                 return
             if loop.time() - began > STEADY_SECONDS:
                 backoff.reset()

@@ -9,7 +9,7 @@
 
 Code raises; the interceptor turns what it catches into a status, in one place and once. The reason alone
 decides the status code (REASON_TO_CODE). Every status carries one ErrorInfo; INVALID_ARGUMENT also carries
-BadRequest, UNAVAILABLE and RESOURCE_EXHAUSTED also carry RetryInfo.
+BadRequest, UNAVAILABLE and RESOURCE_EXHAUSTED also carry RetryInfo, unless repeating the call cannot help.
 """
 
 from __future__ import annotations
@@ -98,6 +98,9 @@ REASON_TO_CODE: Final[Mapping[Reason, grpc.StatusCode]] = {
     reasons.ERROR_REASON_INTERNAL: _Code.INTERNAL,
 }
 """The status code of every reason. UNSPECIFIED has none: it is never sent."""
+
+_RETRIED_CODES: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED})
+_NEVER_RETRIED: Final = frozenset({reasons.ERROR_REASON_MESSAGE_TOO_LARGE})
 
 _CODE_NUMBER: Final[Mapping[grpc.StatusCode, int]] = {code: code.value[0] for code in grpc.StatusCode}
 
@@ -245,7 +248,7 @@ def to_status(error: RamiError) -> status_pb2.Status:
                 field=_cut(field, MAX_FIELD), description=_cut(description, MAX_DESCRIPTION)
             )
         _attach(status, bad_request)
-    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED):
+    if code in _RETRIED_CODES and error.reason not in _NEVER_RETRIED:
         seconds = DEFAULT_RETRY_SECONDS if error.retry_after_seconds is None else error.retry_after_seconds
         retry = error_details_pb2.RetryInfo()
         retry.retry_delay.FromNanoseconds(max(0, round(seconds * 1e9)))

@@ -9,6 +9,7 @@ makes its own class once.
 from __future__ import annotations
 
 import socket
+from functools import cached_property
 from http.server import ThreadingHTTPServer
 from threading import Thread
 from typing import Final
@@ -288,8 +289,12 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self.grpc = GrpcMetrics(self.registry)
-        self.store = StoreMetrics(self.registry)
         self.tasks = TaskMetrics(self.registry)
+
+    @cached_property
+    def store(self) -> StoreMetrics:
+        """What a service with a store writes; the page of one without shows nothing of it."""
+        return StoreMetrics(self.registry)
 
 
 class _Ipv6Server(ThreadingHTTPServer):

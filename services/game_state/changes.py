@@ -14,8 +14,9 @@ from weakref import WeakValueDictionary
 
 from game_state.draft import Draft, TableTimes
 from game_state.repository import CommitConflict, room_not_found
+from game_state.requests import request_id_reused
 from rami_engine import RulesError
-from rami_kit.errors import RamiError, StoreUnavailable, reasons, refused
+from rami_kit.errors import RamiError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,5 +123,5 @@ def _find_repeat(room: Room, key: RequestKey) -> int | None:
     if found is None:
         return None
     if not found.same_payload:
-        raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, "the request_id was used for another payload")
+        raise request_id_reused()
     return found.version

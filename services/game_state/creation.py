@@ -16,8 +16,9 @@ from game_state import lobby
 from game_state.draft import Draft, TableTimes
 from game_state.lobby import NewRoom, blank_room
 from game_state.repository import CommitConflict, JoinCodeTaken
+from game_state.requests import request_id_reused
 from rami_kit import keys
-from rami_kit.errors import StoreUnavailable, reasons, refused
+from rami_kit.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from game_state.chains import ChainPool
@@ -97,7 +98,7 @@ class RoomMaker:
                 continue
             except CommitConflict as conflict:
                 if conflict.current is None or conflict.current.create_fingerprint != fingerprint:
-                    raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, "the id was used for another room") from None
+                    raise request_id_reused() from None
                 return conflict.current, False
             return draft.room, True
         raise StoreUnavailable("no free join code was found")

@@ -209,6 +209,21 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         await self._parts.changer.change(old.room_id, lambda draft: lobby.note_rematch(draft, new_id))
         return pb.RematchResponse(room=room_message(room, person.player_id), seat=seat)
 
+    async def ListBotProfiles(
+        self, request: pb.ListBotProfilesRequest, _context: Context
+    ) -> pb.ListBotProfilesResponse:
+        size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
+        profiles = self._parts.bot_profiles
+        if request.page_token and request.page_token not in profiles:
+            raise InvalidRequest("page_token", "must be a token that a page has given")
+        # A token is the last id of the page before.
+        first = profiles.index(request.page_token) + 1 if request.page_token else 0
+        page = profiles[first : first + size]
+        more = first + size < len(profiles)
+        return pb.ListBotProfilesResponse(
+            profiles=[pb.BotProfile(bot=bot) for bot in page], next_page_token=page[-1] if more else ""
+        )
+
     async def _rematch_room(self, old: Room, new_id: str, person: Person, number: int) -> tuple[Room, int]:
         """The room of a rematch with the caller in its old seat: created by the first, joined by the others."""
         seats = [Seat(bot=seat.bot) for seat in old.seats]

@@ -98,8 +98,14 @@ def join(draft: Draft, person: Person, wished: int | None, *, with_code: bool) -
 
 
 def leave(draft: Draft, player_id: str) -> None:
-    """Leave the own seat. The last person's leaving closes a lobby and abandons a match."""
+    """Leave the own seat. The last person's leaving closes a lobby and abandons a match.
+
+    A host who only observes may leave as well: the lobby gets another host, or ends as above.
+    """
     room = draft.room
+    if player_id == room.host and room.seat_of(player_id) is None:
+        _leave_as_observer(draft, player_id)
+        return
     number = require_seat(room, player_id)
     if room.status == Status.LOBBY and not room.match_id:
         room.seats[number] = Seat()
@@ -118,6 +124,14 @@ def leave(draft: Draft, player_id: str) -> None:
     if room.status == Status.LOBBY:
         close(draft, event_pb2.ROOM_CLOSE_REASON_DESERTED)
     elif room.status == Status.IN_MATCH:
+        match.abandon(draft)
+
+
+def _leave_as_observer(draft: Draft, player_id: str) -> None:
+    room = draft.room
+    if room.status == Status.LOBBY:
+        _pass_host_on(draft, player_id)
+    elif room.status == Status.IN_MATCH and not room.people():
         match.abandon(draft)
 
 
@@ -176,8 +190,8 @@ def note_rematch(draft: Draft, room_id: str) -> None:
 
 
 def rematch_options(options: RoomOptions) -> RoomOptions:
-    """The options of a rematch: the same, for those who played, and it starts when they are all there."""
-    return replace(options, public=False, auto_start=True)
+    """The options of a rematch: the same, but for those who played."""
+    return replace(options, public=False)
 
 
 def close(draft: Draft, reason: event_pb2.RoomCloseReason.ValueType) -> None:

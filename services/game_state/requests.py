@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rami_kit.errors import FieldViolation, RamiError, reasons
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
@@ -46,6 +48,15 @@ def request_key(player_id: str, request_id: str, payload: bytes) -> RequestKey:
         player_id,
         hashlib.blake2b(request_id.encode(), digest_size=_ID_BYTES).digest(),
         hashlib.blake2b(payload, digest_size=_PAYLOAD_BYTES).digest(),
+    )
+
+
+def request_id_reused() -> RamiError:
+    """The error for a request id that came before with another payload."""
+    return RamiError(
+        reasons.ERROR_REASON_REQUEST_ID_REUSED,
+        "the request_id was used for another payload",
+        field_violations=(FieldViolation("request_id", "was used for another payload"),),
     )
 
 

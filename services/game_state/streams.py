@@ -79,6 +79,7 @@ class RoomStream:
         self._wants_legal_actions = legal_actions
         self._place = Place(0, b"")
         self._seat: int | None = None
+        self._is_host = False
         self._may_stay = True
         """The viewer may see the match, too, once there is one."""
         self._ended = False
@@ -153,7 +154,8 @@ class RoomStream:
         """See who the viewer is in the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for nobody there."""
         require_reader(room, self._player_id)
         self._seat = room.seat_of(self._player_id)
-        self._may_stay = self._seat is not None or room.options.spectators_allowed or room.host == self._player_id
+        self._is_host = room.host == self._player_id
+        self._may_stay = self._seat is not None or self._is_host or room.options.spectators_allowed
 
     async def _news(self) -> bytes:
         """Everything that waits for the viewer, as one message; empty when nothing does."""
@@ -190,7 +192,7 @@ class RoomStream:
         return b"".join(encoded)
 
     def _is_turning_point(self, step: CommittedStep) -> bool:
-        """Whether a step ends the stream, or the viewer's seat is another after it."""
+        """Whether a step ends the stream, or the viewer has another seat after it, or is the host no more."""
         turns = False
         for change in step.public_changes:
             if change.HasField("room_closed"):
@@ -200,6 +202,8 @@ class RoomStream:
                 seat = change.seat_changed.seat
                 holds = seat.player.player_id == self._player_id
                 turns = turns or holds != (seat.seat == self._seat)
+            elif change.HasField("host_changed"):
+                turns = turns or self._is_host
         return turns
 
     async def _fresh_start(self) -> bytes:

@@ -73,6 +73,19 @@ async def test_who_leaves_a_private_lobby_sees_no_more_of_it(game: Cluster) -> N
     await no_look_for(bob, room.room_id)
 
 
+async def test_a_host_who_observed_and_leaves_sees_no_more_of_a_private_lobby(game: Cluster) -> None:
+    ann, bob = game.player("ann"), game.player("bob")
+    room = await ann.create(room_options(2, public=False, spectators=False), observe=True)
+    await bob.join_with(room.join_code)
+    async with Watch(ann, room.room_id) as watch:
+        await watch.until_version(2)
+        await ann.leave(room.room_id)
+        assert await watch.end() == DENIED
+    assert watch.version == 3, "the new host is the last that is seen"
+    assert (await bob.room(room.room_id)).host_player_id == bob.id
+    await no_look_for(ann, room.room_id)
+
+
 async def test_a_spectator_who_sits_down_sees_with_the_eyes_of_the_seat_from_then_on(game: Cluster) -> None:
     ann, bob = game.player("ann"), game.player("bob")
     room = await ann.create(room_options(2, public=False))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rami.game.v1 import event_pb2, room_pb2, rules_pb2
+from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import ActionKind, verify_replay
 from rami_wire import action_from_proto, replay_record
 from support.game_bots import at_random
@@ -17,7 +18,6 @@ from support.game_tables import lively
 from support.waiting import eventually
 
 if TYPE_CHECKING:
-    from rami.game.v1 import game_service_pb2 as pb
     from support.game_bots import FakeBots
     from support.game_cluster import Cluster
 
@@ -188,7 +188,43 @@ async def test_a_rematch_is_one_room_with_the_same_seats_bots_and_rules(game: Cl
     assert other.room.seats[1].bot.bot == "hard"
     assert other.room.options.rules == room.options.rules
     await ann.bring(asked.room.room_id, b"a")
-    assert (await bob.bring(asked.room.room_id, b"b")).status == room_pb2.ROOM_STATUS_IN_MATCH
+    # It starts as the first room did: by its host, who is now the one who asked first.
+    assert (await bob.bring(asked.room.room_id, b"b")).status == room_pb2.ROOM_STATUS_LOBBY
+    await bob.start(asked.room.room_id)
+    assert (await ann.room(asked.room.room_id)).status == room_pb2.ROOM_STATUS_IN_MATCH
+
+
+async def test_the_rematch_of_a_table_that_starts_by_itself_starts_by_itself(game: Cluster) -> None:
+    ann = game.player("ann")
+    room = await ann.create(room_options(2, target=1, auto_start=True), {1: "easy"})
+    await ann.bring(room.room_id, b"a")
+    await ann.leave(room.room_id)
+    rematch = await ann.rematch(room.room_id)
+    assert rematch.room.options.auto_start
+    assert (await ann.bring(rematch.room.room_id, b"b")).status == room_pb2.ROOM_STATUS_IN_MATCH
+
+
+async def test_a_host_who_only_observes_may_leave(game: Cluster) -> None:
+    ann, bob = game.player("ann"), game.player("bob")
+    lobby = await ann.create(room_options(2), observe=True)
+    await bob.join(lobby.room_id)
+    await ann.leave(lobby.room_id)
+    assert (await bob.room(lobby.room_id)).host_player_id == bob.id
+    deserted = await ann.create(room_options(2), observe=True)
+    await ann.leave(deserted.room_id)
+    assert (await refusal(ann.room(deserted.room_id))).reason == "ROOM_NOT_FOUND"
+
+
+async def test_the_bots_that_may_be_seated_are_listed_in_pages(game: Cluster) -> None:
+    ann = game.player("ann")
+    first = await ann.call(ann.stub.ListBotProfiles, pb.ListBotProfilesRequest(page_size=2))
+    rest = await ann.call(
+        ann.stub.ListBotProfiles, pb.ListBotProfilesRequest(page_size=2, page_token=first.next_page_token)
+    )
+    assert [profile.bot for profile in (*first.profiles, *rest.profiles)] == ["easy", "normal", "hard"]
+    assert not rest.next_page_token
+    foreign = pb.ListBotProfilesRequest(page_token="nobody")
+    assert (await refusal(ann.call(ann.stub.ListBotProfiles, foreign))).code == "INVALID_ARGUMENT"
 
 
 async def test_legal_actions_come_only_to_the_seat_to_move_and_only_if_asked_for(game: Cluster) -> None:

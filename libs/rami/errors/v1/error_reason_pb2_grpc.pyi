@@ -5,7 +5,9 @@ The reasons that errors carry. Every error of every service is a google.rpc.Stat
 google.rpc.ErrorInfo whose domain is "rami" and whose reason is a name of this enum without its
 prefix (for example "NOT_YOUR_TURN"). Values that vary stand in the metadata of the ErrorInfo, never
 only in the text. INVALID_ARGUMENT also carries google.rpc.BadRequest; UNAVAILABLE and
-RESOURCE_EXHAUSTED also carry google.rpc.RetryInfo.
+RESOURCE_EXHAUSTED also carry google.rpc.RetryInfo, unless repeating the call cannot help
+(MESSAGE_TOO_LARGE). What gRPC itself refuses before a service sees the call carries no details: an unknown
+method, metadata or a message beyond the limits of the transport.
 """
 
 from collections import abc as _abc

@@ -116,6 +116,11 @@ class GameServiceStub:
                 request_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
                 response_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.RematchResponse.FromString,
                 _registered_method=True)
+        self.ListBotProfiles = channel.unary_unary(
+                '/rami.game.v1.GameService/ListBotProfiles',
+                request_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesRequest.SerializeToString,
+                response_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer:
@@ -134,7 +139,7 @@ class GameServiceServicer:
     """
 
     def CreateRoom(self, request, context):
-        """Creates a room with the caller as its host. Idempotent by request_id.
+        """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -166,7 +171,8 @@ class GameServiceServicer:
 
     def LeaveRoom(self, request, context):
         """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
-        person leaves, a lobby closes and a match is abandoned. PERMISSION_DENIED NOT_SEATED.
+        person leaves, a lobby closes and a match is abandoned. A host who only observes may leave too.
+        PERMISSION_DENIED NOT_SEATED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -198,6 +204,7 @@ class GameServiceServicer:
 
     def GetView(self, request, context):
         """Reads the match as the caller may see it, with the legal actions of its seat. Read only.
+        PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom; WatchRoom and GetReplay likewise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -212,7 +219,9 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchRoom(self, request, context):
-        """Follows a room: every event after the cursor, or a snapshot first where there is none or it is unknown.
+        """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
+        know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
+        new snapshot, and stays a spectator where that is allowed.
         Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
         cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
         """
@@ -222,8 +231,8 @@ class GameServiceServicer:
 
     def Play(self, request_iterator, context):
         """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
-        result, not the end of the stream. A newer Play of the same seat ends the older one with ABORTED
-        STREAM_SUPERSEDED.
+        result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
+        seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -238,9 +247,17 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rematch(self, request, context):
-        """Asks for another match with the same options. The first call creates one new room with the same bots;
-        every further call of those who held a seat joins it. FAILED_PRECONDITION MATCH_NOT_OVER,
+        """Asks for another match with the same options. The first call creates one new private room with the same
+        bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
+        options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
         PERMISSION_DENIED NOT_SEATED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBotProfiles(self, request, context):
+        """Lists the bot profiles that may be seated, weakest first. Read only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -318,6 +335,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.Rematch,
                     request_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.RematchRequest.FromString,
                     response_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.RematchResponse.SerializeToString,
+            ),
+            'ListBotProfiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBotProfiles,
+                    request_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesRequest.FromString,
+                    response_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -710,6 +732,33 @@ class GameService:
             '/rami.game.v1.GameService/Rematch',
             rami_dot_game_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
             rami_dot_game_dot_v1_dot_game__service__pb2.RematchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBotProfiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rami.game.v1.GameService/ListBotProfiles',
+            rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesRequest.SerializeToString,
+            rami_dot_game_dot_v1_dot_game__service__pb2.ListBotProfilesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,7 +46,7 @@ class GameServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     CreateRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.CreateRoomRequest, _game_service_pb2.CreateRoomResponse]
-    """Creates a room with the caller as its host. Idempotent by request_id."""
+    """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND."""
     GetRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetRoomRequest, _game_service_pb2.GetRoomResponse]
     """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
     spectators are not allowed, unless the room is public and its match has not started.
@@ -60,7 +60,8 @@ class GameServiceStub:
     """
     LeaveRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.LeaveRoomRequest, _game_service_pb2.LeaveRoomResponse]
     """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
-    person leaves, a lobby closes and a match is abandoned. PERMISSION_DENIED NOT_SEATED.
+    person leaves, a lobby closes and a match is abandoned. A host who only observes may leave too.
+    PERMISSION_DENIED NOT_SEATED.
     """
     UpdateSeats: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.UpdateSeatsRequest, _game_service_pb2.UpdateSeatsResponse]
     """Puts bots in seats, changes or removes them, before the match. Host only: PERMISSION_DENIED NOT_HOST.
@@ -75,30 +76,37 @@ class GameServiceStub:
     MATCH_ALREADY_STARTED.
     """
     GetView: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetViewRequest, _game_service_pb2.GetViewResponse]
-    """Reads the match as the caller may see it, with the legal actions of its seat. Read only."""
+    """Reads the match as the caller may see it, with the legal actions of its seat. Read only.
+    PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom; WatchRoom and GetReplay likewise.
+    """
     SubmitAction: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.SubmitActionRequest, _game_service_pb2.SubmitActionResponse]
     """Plays one action of the caller's seat. FAILED_PRECONDITION with the reason of the rules, ABORTED
     STALE_VERSION (metadata: current_version) if the room has moved on, PERMISSION_DENIED NOT_SEATED.
     """
     WatchRoom: _grpc.UnaryStreamMultiCallable[_game_service_pb2.WatchRoomRequest, _game_service_pb2.WatchRoomResponse]
-    """Follows a room: every event after the cursor, or a snapshot first where there is none or it is unknown.
+    """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
+    know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
+    new snapshot, and stays a spectator where that is allowed.
     Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
     cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
     """
     Play: _grpc.StreamStreamMultiCallable[_game_service_pb2.PlayRequest, _game_service_pb2.PlayResponse]
     """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
-    result, not the end of the stream. A newer Play of the same seat ends the older one with ABORTED
-    STREAM_SUPERSEDED.
+    result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
+    seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
     """
     GetReplay: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _game_service_pb2.GetReplayResponse]
     """Reads the record of the match, paged by rounds. While the match is played the current round comes
     without its seed and hidden cards. Read only. FAILED_PRECONDITION MATCH_NOT_STARTED.
     """
     Rematch: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.RematchResponse]
-    """Asks for another match with the same options. The first call creates one new room with the same bots;
-    every further call of those who held a seat joins it. FAILED_PRECONDITION MATCH_NOT_OVER,
+    """Asks for another match with the same options. The first call creates one new private room with the same
+    bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
+    options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
     PERMISSION_DENIED NOT_SEATED.
     """
+    ListBotProfiles: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]
+    """Lists the bot profiles that may be seated, weakest first. Read only."""
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
@@ -118,7 +126,7 @@ class GameServiceAsyncStub(GameServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.CreateRoomRequest, _game_service_pb2.CreateRoomResponse]  # type: ignore[assignment]
-    """Creates a room with the caller as its host. Idempotent by request_id."""
+    """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND."""
     GetRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetRoomRequest, _game_service_pb2.GetRoomResponse]  # type: ignore[assignment]
     """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
     spectators are not allowed, unless the room is public and its match has not started.
@@ -132,7 +140,8 @@ class GameServiceAsyncStub(GameServiceStub):
     """
     LeaveRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.LeaveRoomRequest, _game_service_pb2.LeaveRoomResponse]  # type: ignore[assignment]
     """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
-    person leaves, a lobby closes and a match is abandoned. PERMISSION_DENIED NOT_SEATED.
+    person leaves, a lobby closes and a match is abandoned. A host who only observes may leave too.
+    PERMISSION_DENIED NOT_SEATED.
     """
     UpdateSeats: _aio.UnaryUnaryMultiCallable[_game_service_pb2.UpdateSeatsRequest, _game_service_pb2.UpdateSeatsResponse]  # type: ignore[assignment]
     """Puts bots in seats, changes or removes them, before the match. Host only: PERMISSION_DENIED NOT_HOST.
@@ -147,30 +156,37 @@ class GameServiceAsyncStub(GameServiceStub):
     MATCH_ALREADY_STARTED.
     """
     GetView: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetViewRequest, _game_service_pb2.GetViewResponse]  # type: ignore[assignment]
-    """Reads the match as the caller may see it, with the legal actions of its seat. Read only."""
+    """Reads the match as the caller may see it, with the legal actions of its seat. Read only.
+    PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom; WatchRoom and GetReplay likewise.
+    """
     SubmitAction: _aio.UnaryUnaryMultiCallable[_game_service_pb2.SubmitActionRequest, _game_service_pb2.SubmitActionResponse]  # type: ignore[assignment]
     """Plays one action of the caller's seat. FAILED_PRECONDITION with the reason of the rules, ABORTED
     STALE_VERSION (metadata: current_version) if the room has moved on, PERMISSION_DENIED NOT_SEATED.
     """
     WatchRoom: _aio.UnaryStreamMultiCallable[_game_service_pb2.WatchRoomRequest, _game_service_pb2.WatchRoomResponse]  # type: ignore[assignment]
-    """Follows a room: every event after the cursor, or a snapshot first where there is none or it is unknown.
+    """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
+    know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
+    new snapshot, and stays a spectator where that is allowed.
     Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
     cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
     """
     Play: _aio.StreamStreamMultiCallable[_game_service_pb2.PlayRequest, _game_service_pb2.PlayResponse]  # type: ignore[assignment]
     """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
-    result, not the end of the stream. A newer Play of the same seat ends the older one with ABORTED
-    STREAM_SUPERSEDED.
+    result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
+    seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _game_service_pb2.GetReplayResponse]  # type: ignore[assignment]
     """Reads the record of the match, paged by rounds. While the match is played the current round comes
     without its seed and hidden cards. Read only. FAILED_PRECONDITION MATCH_NOT_STARTED.
     """
     Rematch: _aio.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.RematchResponse]  # type: ignore[assignment]
-    """Asks for another match with the same options. The first call creates one new room with the same bots;
-    every further call of those who held a seat joins it. FAILED_PRECONDITION MATCH_NOT_OVER,
+    """Asks for another match with the same options. The first call creates one new private room with the same
+    bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
+    options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
     PERMISSION_DENIED NOT_SEATED.
     """
+    ListBotProfiles: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]  # type: ignore[assignment]
+    """Lists the bot profiles that may be seated, weakest first. Read only."""
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     """Hosts rooms from the lobby to the rematch.
@@ -193,7 +209,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.CreateRoomRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.CreateRoomResponse, _abc.Awaitable[_game_service_pb2.CreateRoomResponse]]:
-        """Creates a room with the caller as its host. Idempotent by request_id."""
+        """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def GetRoom(
@@ -231,7 +247,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.LeaveRoomResponse, _abc.Awaitable[_game_service_pb2.LeaveRoomResponse]]:
         """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
-        person leaves, a lobby closes and a match is abandoned. PERMISSION_DENIED NOT_SEATED.
+        person leaves, a lobby closes and a match is abandoned. A host who only observes may leave too.
+        PERMISSION_DENIED NOT_SEATED.
         """
 
     @_abc_1.abstractmethod
@@ -270,7 +287,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.GetViewRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.GetViewResponse, _abc.Awaitable[_game_service_pb2.GetViewResponse]]:
-        """Reads the match as the caller may see it, with the legal actions of its seat. Read only."""
+        """Reads the match as the caller may see it, with the legal actions of its seat. Read only.
+        PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom; WatchRoom and GetReplay likewise.
+        """
 
     @_abc_1.abstractmethod
     def SubmitAction(
@@ -288,7 +307,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.WatchRoomRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_game_service_pb2.WatchRoomResponse], _abc.AsyncIterator[_game_service_pb2.WatchRoomResponse]]:
-        """Follows a room: every event after the cursor, or a snapshot first where there is none or it is unknown.
+        """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
+        know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
+        new snapshot, and stays a spectator where that is allowed.
         Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
         cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
         """
@@ -300,8 +321,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_game_service_pb2.PlayResponse], _abc.AsyncIterator[_game_service_pb2.PlayResponse]]:
         """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
-        result, not the end of the stream. A newer Play of the same seat ends the older one with ABORTED
-        STREAM_SUPERSEDED.
+        result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
+        seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
         """
 
     @_abc_1.abstractmethod
@@ -320,9 +341,18 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.RematchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.RematchResponse, _abc.Awaitable[_game_service_pb2.RematchResponse]]:
-        """Asks for another match with the same options. The first call creates one new room with the same bots;
-        every further call of those who held a seat joins it. FAILED_PRECONDITION MATCH_NOT_OVER,
+        """Asks for another match with the same options. The first call creates one new private room with the same
+        bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
+        options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
         PERMISSION_DENIED NOT_SEATED.
         """
+
+    @_abc_1.abstractmethod
+    def ListBotProfiles(
+        self,
+        request: _game_service_pb2.ListBotProfilesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.ListBotProfilesResponse, _abc.Awaitable[_game_service_pb2.ListBotProfilesResponse]]:
+        """Lists the bot profiles that may be seated, weakest first. Read only."""
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -172,7 +172,7 @@ class Room(_message.Message):
     status: Global___RoomStatus.ValueType
     """Where the room stands."""
     host_player_id: _builtins.str
-    """The player who may change seats and start the match."""
+    """The player who may change seats and start the match; empty in rooms that matchmaking made."""
     commitment: _builtins.bytes
     """The commitment to all shuffles of the match: 32 bytes, published before any entropy is accepted."""
     rules_id: _builtins.str
@@ -185,7 +185,7 @@ class Room(_message.Message):
     """The room of the rematch, once there is one."""
     @_builtins.property
     def options(self) -> Global___RoomOptions:
-        """What is played, with every default filled in."""
+        """What is played, with every default filled in; bot_pace stays unset where the room follows the default."""
 
     @_builtins.property
     def guards(self) -> _rules_pb2.Guards:
@@ -328,7 +328,7 @@ class SeatedBot(_message.Message):
 
     BOT_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
-    """The id of the bot profile, for example "easy", "normal" or "hard"."""
+    """The id of the bot profile, as GameService.ListBotProfiles names it: for example "easy"."""
     def __init__(
         self,
         *,
