@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rami_client import Receipt, Verification, save_replay, verify
+from rami_client import Coverage, Receipt, Verification, save_replay, verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +42,28 @@ def describe(verification: Verification) -> str:
     )
     if replay.unchecked_round is not None:
         text += f"\nRound {replay.unchecked_round} is still played: its seed is not revealed yet."
-    if verification.sightings is not None:
-        text += f"\nIt is the match that was seen: {verification.sightings} steps of the receipt, and all agree."
+    if verification.coverage is None:
+        return text + (
+            "\nNot checked without a receipt: the room, who sat where, the options, the guards, and all times."
+        )
+    return f"{text}\n{_describe_coverage(verification.coverage)}"
+
+
+def _describe_coverage(seen: Coverage) -> str:
+    """What a receipt has confirmed, and what it could not."""
+    if not seen.sightings:
+        return "The receipt saw nothing of the match: only the room, the rules and the commitment are those promised."
+    versions = " and ".join(f"{first} to {last}" if first < last else str(first) for first, last in seen.versions)
+    steps = f"{_counted(seen.sightings, 'step', 'steps')} of the receipt, and all agree"
+    if seen.whole:
+        return f"It is the match that was seen: {steps}. The receipt covers versions {versions}."
+    text = f"It agrees with what was seen, which is not the whole match: {steps}."
+    text += f"\nThe receipt covers only versions {versions}."
+    if not seen.from_start:
+        text += "\nIt did not see the match start: what came before, and the start time, is not checked against it."
+    if not seen.to_end:
+        last = seen.versions[-1][1]
+        text += f"\nIt does not reach the end of the match: nothing after version {last} is checked against it."
     return text
 
 

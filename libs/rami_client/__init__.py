@@ -32,6 +32,7 @@ from rami_client.errors import (
     UnavailableError,
 )
 from rami_client.receipt import Receipt
+from rami_client.receipt_check import Coverage
 from rami_client.replay import Verification, load_replay, save_replay, verify
 from rami_client.state import Update
 from rami_client.table import Table
@@ -45,6 +46,7 @@ __all__ = [
     "BadFileError",
     "Bot",
     "Client",
+    "Coverage",
     "DeadlineExceededError",
     "FailedPreconditionError",
     "FieldViolation",

@@ -27,6 +27,7 @@ proxy or the channel itself made the error there is none, and `reason` is empty.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import grpc
@@ -37,6 +38,8 @@ from rami_engine import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from google.protobuf import json_format
 
 ERROR_DOMAIN: Final = "rami"
 DETAILS_TRAILER: Final = "grpc-status-details-bin"
@@ -177,6 +180,19 @@ class BadFileError(RamiClientError):
         self.line = line
 
 
+def json_complaint(error: json_format.ParseError) -> str:
+    """What is wrong with a JSON text that should be a message of the contract, in words for a person."""
+    text = str(error)
+    unknown = re.search(r'no field named "([^"]*)"', text)
+    if unknown is not None:
+        return f"it has the field {unknown[1]!r}, which is not known"
+    if text.startswith(_NO_JSON):
+        return f"it is no JSON ({text.removeprefix(_NO_JSON).strip().rstrip('.')})"
+    fields = re.findall(r"[Ff]ailed to parse (\w+) field", text)
+    return f"the field {fields[-1]!r} has no such value" if fields else "its values are not those of the contract"
+
+
+_NO_JSON: Final = "Failed to load JSON:"
 _FAMILIES: Final[dict[grpc.StatusCode, type[RpcError]]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
     grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,

@@ -3,15 +3,15 @@
 A receipt is a file of JSON lines, private to its player (it holds the own hands). With it anybody can check
 that the replay that the server hands out later is the match that was played:
 
-    {"kind": "room", "format": 1, "room_id": …, "commitment": "<hex>", "rules_id": …, "rules_version": …,
+    {"kind": "room", "format": 2, "room_id": …, "commitment": "<hex>", "rules_id": …, "rules_version": …,
      "options": {…}, "guards": {…}, "players": 3}
     {"kind": "entropy", "entropy": "<hex>"}    written before it is sent
     {"kind": "entropy_withdrawn"}              the server did not take it: the seat had brought some before
-    {"kind": "snapshot", "version": 7, "rewound": false, "seat": 0, "view": {…}}
-    {"kind": "event", "version": 8, "seat": 0, "changes": [{…}]}
+    {"kind": "snapshot", "version": 7, "rewound": false, "seat": 0, "seats": [{…}, …], "view": {…}}
+    {"kind": "event", "version": 8, "time": "<RFC 3339>", "seat": 0, "changes": [{…}]}
 
 Messages of the contract stand there as protobuf JSON. Events without a gap prove that nothing else happened
-between them.
+between them: an event always follows the line before it, and only a snapshot may skip versions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from google.protobuf import json_format
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from rami.game.v1 import event_pb2, rules_pb2, view_pb2
-from rami_client.errors import BadFileError
+from rami.game.v1 import event_pb2, room_pb2, rules_pb2, view_pb2
+from rami_client.errors import BadFileError, json_complaint
 from rami_engine import MalformedAction, OptionsError
-from rami_wire import view_from_proto, view_to_proto
+from rami_wire import options_from_proto, view_from_proto, view_to_proto
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rami_client.state import Update
     from rami_engine import SeatView
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 @dataclass(slots=True)
@@ -45,6 +46,10 @@ class Sighting:
     view: SeatView | None = None
     """What a snapshot showed; None for an event, and for a snapshot before the match."""
     snapshot: bool = False
+    seats: tuple[room_pb2.Seat, ...] = ()
+    """Who sat where by a snapshot; empty for an event."""
+    time: str = ""
+    """When an event happened, in the store's time as RFC 3339; empty where nobody said."""
 
 
 @dataclass(slots=True)
@@ -90,7 +95,13 @@ class Receipt:
                 receipt._read(json.loads(line))
             except (MalformedAction, OptionsError) as error:
                 raise BadFileError(path, f"makes no sense: {error}", number) from error
-            except (ValueError, KeyError, TypeError, json_format.ParseError) as error:
+            except json_format.ParseError as error:
+                raise BadFileError(path, f"is no line of a receipt: {json_complaint(error)}", number) from error
+            except KeyError as error:
+                raise BadFileError(path, f"is no line of a receipt: it has no {error}", number) from error
+            except TypeError as error:
+                raise BadFileError(path, "is no line of a receipt: a value has the wrong type", number) from error
+            except ValueError as error:
                 raise BadFileError(path, f"is no line of a receipt: {error}", number) from error
         if not receipt.room_id:
             raise BadFileError(path, "is no receipt: it names no room")
@@ -123,12 +134,14 @@ class Receipt:
                     "version": update.version,
                     "rewound": update.rewound,
                     "seat": seat,
+                    "seats": [json_format.MessageToDict(held) for held in room.seats],
                     "view": json_format.MessageToDict(shown) if shown is not None else None,
                 }
             )
         else:
             changes = [json_format.MessageToDict(change) for change in update.changes]
-            self._write({"kind": "event", "version": update.version, "seat": seat, "changes": changes})
+            time = update.time.ToJsonString() if update.time is not None else ""
+            self._write({"kind": "event", "version": update.version, "time": time, "seat": seat, "changes": changes})
 
     def brings(self, entropy: bytes) -> None:
         """Writes down the entropy that is about to be sent."""
@@ -155,6 +168,7 @@ class Receipt:
                 self.rules_id, self.rules_version = str(entry["rules_id"]), str(entry["rules_version"])
                 self.players = int(entry["players"])
                 json_format.ParseDict(entry["options"], self.options)
+                options_from_proto(self.options, "options")  # for its errors alone
                 json_format.ParseDict(entry["guards"], self.guards)
             case "entropy":
                 self.entropy = bytes.fromhex(entry["entropy"])
@@ -165,7 +179,10 @@ class Receipt:
             case "event":
                 changes = tuple(json_format.ParseDict(change, event_pb2.Change()) for change in entry["changes"])
                 self._read_seat(entry)
-                self.sightings.append(Sighting(int(entry["version"]), changes))
+                time = str(entry["time"])
+                if time:
+                    Timestamp().FromJsonString(time)  # for its errors alone
+                self.sightings.append(Sighting(int(entry["version"]), changes, time=time))
             case kind:
                 raise ValueError(f"kind {kind!r} is not known")
 
@@ -177,7 +194,8 @@ class Receipt:
         if entry["view"] is not None:
             view = view_from_proto(json_format.ParseDict(entry["view"], view_pb2.SeatView()))
         self._read_seat(entry)
-        self.sightings.append(Sighting(version, view=view, snapshot=True))
+        seats = tuple(json_format.ParseDict(seat, room_pb2.Seat()) for seat in entry["seats"])
+        self.sightings.append(Sighting(version, view=view, snapshot=True, seats=seats))
 
     def _read_seat(self, entry: dict[str, Any]) -> None:
         if entry["seat"] is not None:

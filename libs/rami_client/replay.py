@@ -14,8 +14,8 @@ from google.protobuf import json_format
 
 from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import rules_pb2
-from rami_client.errors import BadFileError
-from rami_client.receipt_check import check_receipt
+from rami_client.errors import BadFileError, json_complaint
+from rami_client.receipt_check import Coverage, check_receipt
 from rami_engine import (
     RULES_ID,
     RULES_VERSION,
@@ -29,7 +29,7 @@ from rami_engine import (
 from rami_wire import action_from_proto, replay_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from rami.game.v1 import replay_pb2
@@ -40,8 +40,13 @@ class Verification(NamedTuple):
     """What a check has proved."""
 
     replay: VerifiedReplay
-    sightings: int | None
-    """How many steps of the receipt agree with the replay; None without a receipt."""
+    coverage: Coverage | None
+    """What of the match the receipt has seen, all of which agrees; None without a receipt."""
+
+    @property
+    def sightings(self) -> int | None:
+        """How many steps of the receipt agree with the replay; None without a receipt."""
+        return self.coverage.sightings if self.coverage is not None else None
 
 
 def save_replay(path: Path, replay: game.GetReplayResponse) -> None:
@@ -53,8 +58,10 @@ def load_replay(path: Path) -> game.GetReplayResponse:
     """Reads a replay file. Raises BadFileError for a file that is none, and OSError."""
     try:
         replay = json_format.Parse(path.read_text(encoding="utf-8"), game.GetReplayResponse())
-    except (UnicodeDecodeError, json_format.ParseError) as error:
-        raise BadFileError(path, f"is no replay: {error}") from error
+    except UnicodeDecodeError as error:
+        raise BadFileError(path, "is no replay: it is no text") from error
+    except json_format.ParseError as error:
+        raise BadFileError(path, f"is no replay: {json_complaint(error)}") from error
     if not replay.HasField("header"):
         raise BadFileError(path, "is no replay: it has no header")
     return replay
@@ -119,7 +126,10 @@ def _actions(replay: game.GetReplayResponse) -> Iterator[tuple[ReplayPlace, repl
 def _check_result(header: replay_pb2.ReplayHeader, verified: VerifiedReplay) -> None:
     result = header.result
     if tuple(result.scores) != verified.scores:
-        raise ReplayError(ReplayPlace(), f"its scores are {list(verified.scores)}, not {list(result.scores)}")
+        raise ReplayError(
+            ReplayPlace(),
+            f"its scores should be {_listed(verified.scores)} by its actions, and {_listed(result.scores)} is recorded",
+        )
     if result.reason == rules_pb2.MATCH_END_REASON_ABANDONED:
         return
     if verified.winner is None:
@@ -127,3 +137,7 @@ def _check_result(header: replay_pb2.ReplayHeader, verified: VerifiedReplay) -> 
     decided = verified.scores[verified.winner] >= header.options.target_score
     if result.reason != (rules_pb2.MATCH_END_REASON_TARGET_SCORE if decided else rules_pb2.MATCH_END_REASON_TURN_LIMIT):
         raise ReplayError(ReplayPlace(), "the reason of its end is not the one recorded")
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(number) for number in numbers)

@@ -19,6 +19,8 @@ from rami_engine import MalformedAction, OptionsError, legal_actions_for
 from rami_wire import action_from_proto, view_from_proto
 
 if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+
     from rami_engine import Action, SeatView
 
 
@@ -42,6 +44,8 @@ class Update:
     """The room after the step. Not to be changed."""
     view: SeatView | None
     """The match after the step as the viewer sees it; None before the match."""
+    time: Timestamp | None = None
+    """When the step happened, in the store's time; None for a snapshot."""
 
 
 class RoomMirror:
@@ -114,7 +118,8 @@ class RoomMirror:
         else:
             room.ClearField("turn")
         self.room, self.view, self.cursor = room, view, event.cursor
-        return Update(event.version, tuple(event.changes), False, False, room, view)
+        time = event.time if event.HasField("time") else None
+        return Update(event.version, tuple(event.changes), False, False, room, view, time)
 
     def take_legal_actions(self, message: event_pb2.LegalActions) -> None:
         """Holds the server's list for the version that it names. Raises DivergedError."""

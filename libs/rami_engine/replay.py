@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rami_engine.errors import OptionsError, ReplayError, ReplayPlace, RulesError
 from rami_engine.match import apply, new_match, start_round
 from rami_engine.shuffle import MAX_ENTROPY_SIZE, SEED_SIZE, deck_for_round, verify_link
-from rami_engine.state import MatchState, Phase, RoundResult
+from rami_engine.state import EndReason, MatchState, Phase, RoundResult
 
 if TYPE_CHECKING:
     from rami_engine.actions import Action
@@ -90,7 +90,9 @@ def verify_replay(record: ReplayRecord) -> VerifiedReplay:
         previous = played.seed
         actions += len(played.actions)
     if record.winner != match.winner:
-        raise ReplayError(ReplayPlace(), f"the winner is {match.winner}, not {record.winner}")
+        raise ReplayError(
+            ReplayPlace(), f"the winner is {_seat(match.winner)} by its actions, and {_seat(record.winner)} is recorded"
+        )
     if record.abandoned and match.winner is not None:
         raise ReplayError(ReplayPlace(), "is marked as abandoned, but the match was decided")
     checked = len(record.rounds) - (unchecked is not None)
@@ -145,9 +147,28 @@ def _require_same_result(place: ReplayPlace, recorded: RoundResult | None, repla
         raise ReplayError(place, "is recorded as ended, but its actions do not end it")
     if recorded is None:
         raise ReplayError(place, "ended by its actions, but no result is recorded")
-    wrong = next(
-        name for name, is_value, value in zip(RoundResult._fields, recorded, replayed, strict=True) if is_value != value
+    name, is_value, value = next(
+        part for part in zip(RoundResult._fields, recorded, replayed, strict=True) if part[1] != part[2]
     )
     raise ReplayError(
-        place, f"its {wrong} is {getattr(replayed, wrong)!r}, not {getattr(recorded, wrong)!r} as recorded"
+        place,
+        f"its {name.replace('_', ' ')} should be {_in_words(name, value)} by its actions, "
+        f"and {_in_words(name, is_value)} is recorded",
     )
+
+
+def _in_words(name: str, value: object) -> str:
+    """A part of a result for whoever reads the error."""
+    match value:
+        case EndReason():
+            return value.name.lower().replace("_", " ")
+        case tuple():
+            return ", ".join(str(number) for number in value)
+        case int() if name == "winner":
+            return _seat(value)
+        case _:
+            return str(value)
+
+
+def _seat(seat: int | None) -> str:
+    return "nobody" if seat is None else f"seat {seat}"

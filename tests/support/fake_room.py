@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from rami.game.v1 import event_pb2, replay_pb2, room_pb2, rules_pb2
 from rami_engine import (
     Action,
@@ -64,6 +66,8 @@ class FakeRoom:
     rounds: list[replay_pb2.ReplayRound] = field(default_factory=list)
     answers: dict[str, int] = field(default_factory=dict)
     epoch: int = 0
+    start_version: int = 0
+    """The version in which the match started."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     deals_at_once: bool = True
     """The next round is dealt in the step that ends one; else a test commits the deal."""
@@ -81,6 +85,10 @@ class FakeRoom:
 
     def cursor(self, version: int) -> bytes:
         return f"{self.steps[version - 1].epoch}:{version}".encode()
+
+    def time(self, version: int) -> Timestamp:
+        """When a version came about: every step takes a second."""
+        return Timestamp(seconds=1_700_000_000 + version)
 
     def commit(self, projections: list[Projection]) -> None:
         match = self.match.copy() if self.match is not None else None
@@ -134,6 +142,7 @@ class FakeRoom:
     def event(self, step: Step, viewer: int | None) -> event_pb2.Event:
         return event_pb2.Event(
             version=step.version,
+            time=self.time(step.version),
             cursor=self.cursor(step.version),
             changes=[project(viewer) for project in step.projections],
             turn=self.turn(step.match),
@@ -182,6 +191,7 @@ class FakeRoom:
         """Starts the match and deals the first round."""
         self.match = new_match(len(self.names), self.options, self.guards)
         self.status = room_pb2.ROOM_STATUS_IN_MATCH
+        self.start_version = self.version + 1
         started = event_pb2.MatchStarted(entropies=self.entropies)
         self.commit([lambda _: event_pb2.Change(match_started=started), self.deal()])
 
@@ -213,7 +223,13 @@ class FakeRoom:
         outcome = apply(self.match, seat, action)
         projections: list[Projection] = [_played(seat, outcome, source)]
         played = self.rounds[-1]
-        played.actions.add(seat=seat, action=action_to_proto(action), source=source, version=self.version + 1)
+        played.actions.add(
+            seat=seat,
+            action=action_to_proto(action),
+            source=source,
+            version=self.version + 1,
+            time=self.time(self.version + 1),
+        )
         if outcome.round_end is not None:
             played.seed = self.chain.seed(outcome.round_end.number)
             played.result.CopyFrom(result_to_proto(outcome.round_end))
@@ -273,6 +289,7 @@ class FakeRoom:
             seats=[self.seat(number) for number in range(len(self.names))],
             commitment=self.chain.seed(0),
             entropies=self.entropies,
+            start_time=self.time(self.start_version),
         )
         if self.match is not None and self.match.winner is not None:
             header.result.CopyFrom(self.result())

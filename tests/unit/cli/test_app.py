@@ -20,10 +20,11 @@ from rami_cli.cluster import Addresses, Cluster, ClusterError, ClusterOptions
 from rami_cli.demo import DemoOptions
 from rami_cli.lines import LineReader
 from rami_cli.play import PlayOptions
+from rami_cli.record import describe
 from rami_cli.replays import replay_steps, verify_files
 from rami_cli.running import run_command, with_cluster
 from rami_cli.settings_table import Setting, markdown_settings, read_settings
-from rami_client import BadFileError, Receipt, save_replay
+from rami_client import BadFileError, Receipt, save_replay, verify
 from rami_client.state import RoomMirror
 from support.matches import played_match
 
@@ -133,7 +134,31 @@ def test_verify_says_what_it_has_proved(files: tuple[Path, Path]) -> None:
     result = RUN.invoke(app, ["verify", str(files[0]), "--receipt", str(files[1])])
     assert result.exit_code == 0
     assert "Replay verified" in result.output
-    assert "1 steps of the receipt" in result.output
+    assert "1 step of the receipt, and all agree" in result.output
+    assert "did not see the match start" in result.output
+    assert "does not reach the end" not in result.output
+
+
+def test_verify_says_what_a_receipt_that_was_cut_covers(files: tuple[Path, Path]) -> None:
+    _, replay, receipt = played_match(["ann", ""])
+    save_replay(files[0], replay)
+    whole = describe(verify(replay, receipt))
+    assert f"It is the match that was seen: {len(receipt.sightings)} steps" in whole
+    assert f"covers versions 1 to {receipt.sightings[-1].version}." in whole
+    del receipt.sightings[10:]
+    cut = describe(verify(replay, receipt))
+    assert "not the whole match: 10 steps" in cut
+    assert "covers only versions 1 to 10." in cut
+    assert "does not reach the end of the match: nothing after version 10 " in cut
+    first_line = files[1].read_text().splitlines()[0]
+    files[1].write_text(first_line + "\n")
+    result = RUN.invoke(app, ["verify", str(files[0]), "--receipt", str(files[1])])
+    assert "The receipt saw nothing of the match" in result.output
+
+
+def test_verify_without_a_receipt_says_what_it_has_not_checked(files: tuple[Path, Path]) -> None:
+    result = RUN.invoke(app, ["verify", str(files[0])])
+    assert "Not checked without a receipt: the room, who sat where, the options, the guards" in result.output
 
 
 def test_verify_names_the_tampered_place(files: tuple[Path, Path]) -> None:
@@ -143,7 +168,8 @@ def test_verify_names_the_tampered_place(files: tuple[Path, Path]) -> None:
     files[0].write_text(json.dumps(record))
     result = RUN.invoke(app, ["verify", str(files[0])])
     assert result.exit_code == 1
-    assert "round 1: its points is" in result.output
+    points = record["rounds"][0]["result"]["points"]
+    assert f"round 1: its points should be {points - 1} by its actions, and {points} is recorded" in result.output
 
 
 def test_verify_refuses_what_is_no_replay(tmp_path: Path) -> None:

@@ -97,12 +97,14 @@ def test_a_rewind_takes_back_what_did_not_happen() -> None:
         ("[]", "line 2: is no line of a receipt"),
         ('{"kind": "unheard"}', "line 2: .*'unheard' is not known"),
         ('{"kind": "entropy", "entropy": "xyz"}', "line 2: is no line of a receipt"),
-        ('{"kind": "event", "version": 3, "seat": 0, "changes": [{"no": 1}]}', "line 2: is no line"),
+        ('{"kind": "event", "version": 3, "seat": 0, "changes": [{"no": 1}]}', "the field 'no', which is not"),
         (
             '{"kind": "snapshot", "version": 3, "rewound": false, "seat": 0, "view": {"players": 9}}',
             "line 2: makes no sense",
         ),
-        ('{"kind": "room", "format": 2}', "line 2: .*format 2 is not known"),
+        ('{"kind": "room", "format": 3}', "line 2: .*format 3 is not known"),
+        ('{"kind": "event", "version": 3, "seat": 0, "changes": []}', "line 2: .*it has no 'time'"),
+        ('{"kind": "event", "version": 3, "seat": 0, "time": "noon", "changes": []}', "line 2: is no line"),
     ],
 )
 def test_a_broken_line_is_named(line: str, complaint: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from rami.cards.v1 import card_pb2
 from rami.game.v1 import event_pb2, rules_pb2
 from rami.game.v1 import game_service_pb2 as game
-from rami_client import BadFileError, Receipt, load_replay, save_replay, verify
+from rami_client import BadFileError, Coverage, Receipt, load_replay, save_replay, verify
 from rami_client.receipt import Sighting
 from rami_engine import ReplayError, RuleOptions, seat_view
 from support.matches import ENTROPY, played_match
@@ -247,7 +247,7 @@ def receipt_with(match: tuple[game.GetReplayResponse, Receipt]) -> Receipt:
     )
     for seen in receipt.sightings:
         changes = [event_pb2.Change.FromString(change.SerializeToString()) for change in seen.changes]
-        copied.sightings.append(type(seen)(seen.version, tuple(changes), seen.view, seen.snapshot))
+        copied.sightings.append(replace(seen, changes=tuple(changes)))
     return copied
 
 
@@ -360,8 +360,8 @@ UNLIKE: dict[str, tuple[Callable[[Receipt], None], str]] = {
     "commitment": (_receipt_commitment, "record: its commitment"),
     "players": (_receipt_players, "record: its number of seats"),
     "rules": (_receipt_rules, "record: its rules"),
-    "options": (_receipt_options, "record: its options"),
-    "guards": (_receipt_guards, "record: its guards"),
+    "options": (_receipt_options, "record: its option ace_high is false, and the receipt has true"),
+    "guards": (_receipt_guards, "record: its guard max_turns_per_round is 60, and the receipt has 1"),
     "own entropy": (_receipt_entropy, "record: the entropy of seat 0"),
     "frozen entropy": (_receipt_frozen, "record: the entropy of seat 1"),
     "action": (_receipt_action, "round 1, action 1: the receipt saw seat 0 play 'discard 7H'"),
@@ -389,6 +389,116 @@ def test_what_a_receipt_saw_otherwise_is_named(
     with pytest.raises(ReplayError) as caught:
         verify(match[0], receipt)
     assert str(caught.value).startswith(place)
+
+
+def _bot_profile(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[2].bot.bot = "hard"
+
+
+def _display_name(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[1].player.display_name = "Mallory"
+
+
+def _player_id(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[1].player.player_id = "mallory"
+
+
+def _bot_for_player(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[1].bot.bot = "easy"
+
+
+def _entropy_set(replay: game.GetReplayResponse) -> None:
+    replay.header.seats[1].entropy_set = True
+
+
+def _action_time(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].actions[2].time.seconds += 1
+
+
+def _no_action_time(replay: game.GetReplayResponse) -> None:
+    replay.rounds[1].actions[2].ClearField("time")
+
+
+def _start_time(replay: game.GetReplayResponse) -> None:
+    replay.header.start_time.seconds -= 60
+
+
+SEEN_OTHERWISE: dict[str, tuple[Callable[[game.GetReplayResponse], None], str]] = {
+    "bot profile": (_bot_profile, "record: the bot of seat 2 is hard, and the receipt saw easy"),
+    "display name": (_display_name, "record: the display name of seat 1 is Mallory, and the receipt saw Bob"),
+    "player id": (_player_id, "record: the player id of seat 1 is mallory, and the receipt saw bob"),
+    "bot for a player": (_bot_for_player, "record: the bot of seat 1 is easy, and the receipt saw none"),
+    "entropy": (_entropy_set, "record: the entropy of seat 1 is there, and the receipt saw none"),
+    "time of an action": (_action_time, "round 2, action 3: its time is 2023-"),
+    "no time of an action": (_no_action_time, "round 2, action 3: its time is not recorded"),
+    "start time": (_start_time, "record: its start time is 2023-"),
+}
+
+
+@pytest.mark.parametrize(("tamper", "place"), SEEN_OTHERWISE.values(), ids=SEEN_OTHERWISE)
+def test_seats_and_times_are_those_that_the_receipt_saw(
+    match: tuple[game.GetReplayResponse, Receipt],
+    tamper: Callable[[game.GetReplayResponse], None],
+    place: str,
+) -> None:
+    replay = copy_of(match[0])
+    tamper(replay)
+    verify(replay)  # nothing in the record itself tells
+    with pytest.raises(ReplayError) as caught:
+        verify(replay, match[1])
+    assert str(caught.value).startswith(place)
+
+
+def test_a_whole_receipt_says_so(match: tuple[game.GetReplayResponse, Receipt]) -> None:
+    replay, receipt = match
+    coverage = verify(replay, receipt).coverage
+    assert coverage == Coverage(len(receipt.sightings), ((1, receipt.sightings[-1].version),), True, True)
+    assert coverage.whole
+
+
+@pytest.mark.parametrize(("first", "last", "versions"), [(7, 7, "7"), (7, 9, "7 to 9")])
+def test_lines_that_are_missing_in_a_receipt_are_named(
+    match: tuple[game.GetReplayResponse, Receipt], first: int, last: int, versions: str
+) -> None:
+    receipt = receipt_with(match)
+    receipt.sightings = [seen for seen in receipt.sightings if not first <= seen.version <= last]
+    with pytest.raises(ReplayError, match=f"record: the receipt has a gap: its lines of version {versions} are"):
+        verify(match[0], receipt)
+
+
+def test_lines_that_are_doubled_or_without_a_beginning_are_refused(
+    match: tuple[game.GetReplayResponse, Receipt],
+) -> None:
+    receipt = receipt_with(match)
+    receipt.sightings.insert(8, receipt.sightings[7])
+    with pytest.raises(ReplayError, match="has version 8 again after 8"):
+        verify(match[0], receipt)
+    del receipt.sightings[8]
+    del receipt.sightings[0]
+    with pytest.raises(ReplayError, match="begins with version 2, without a snapshot"):
+        verify(match[0], receipt)
+
+
+def test_a_receipt_that_was_cut_does_not_reach_the_end(match: tuple[game.GetReplayResponse, Receipt]) -> None:
+    receipt = receipt_with(match)
+    del receipt.sightings[20:]
+    assert verify(match[0], receipt).coverage == Coverage(20, ((1, 20),), True, False)
+    receipt.sightings.clear()
+    nothing = verify(match[0], receipt).coverage
+    assert nothing == Coverage(0, (), False, False)
+    assert not nothing.whole
+
+
+def test_a_snapshot_may_skip_versions_and_the_coverage_says_which() -> None:
+    room, replay, receipt = played_match(["ann", "bob"], seed=5)
+    last = receipt.sightings[-1].version
+    at = room.steps[14].match
+    assert at is not None
+    later = [seen for seen in receipt.sightings if seen.version > 15]
+    snapshot = Sighting(15, view=seat_view(at, 0), snapshot=True, seats=receipt.sightings[0].seats)
+    receipt.sightings = [*receipt.sightings[:5], snapshot, *later]
+    snapshot.seats[0].entropy_set = True  # it was brought after the first snapshot
+    assert verify(replay, receipt).coverage == Coverage(len(receipt.sightings), ((1, 5), (15, last)), True, True)
 
 
 def test_a_replay_that_ends_too_early_is_found_by_the_receipt(
@@ -448,9 +558,9 @@ def test_a_replay_file_comes_back_as_it_was(match: tuple[game.GetReplayResponse,
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"{", "is no replay"),
-        (b'{"rounds": 3}', "is no replay"),
-        (b'{"unknown": 3}', "is no replay"),
+        (b"{", r"is no replay: it is no JSON \(.*line 1"),
+        (b'{"rounds": 3}', "is no replay: the field 'rounds' has no such value$"),
+        (b'{"unknown": 3}', "is no replay: it has the field 'unknown', which is not known$"),
         (b"{}", "has no header"),
         (b"\xff\xfe\x00", "is no replay"),
     ],
