@@ -11,6 +11,7 @@ run that fails is left in the test's temporary directory.
 from __future__ import annotations
 
 import os
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,8 @@ SHORT_FAULTS = 4
 LONG_FAULTS = 30
 LONG_SEEDS = 2
 LONG_KILLS = 40
+SLOW_SECONDS = 0.02
+"""The longest that each way to and from the store takes in slow runs: far longer than anything else does."""
 LONG_SECONDS = 900
 """No run comes near this; it only keeps one that hangs from hanging for ever."""
 
@@ -68,6 +71,16 @@ async def test_v4_kill_after_kill(mode: Mode, tmp_path: Path, nursery: Nursery) 
     kills = plan(FIRST_SEED, mode, LONG_KILLS, kills_only=True)
     report = await run(Site(mode, tmp_path, nursery, bots=AI), FIRST_SEED, kills)
     assert report.counts["kills"] == LONG_KILLS
+
+
+@pytest.mark.chaos_long
+@pytest.mark.timeout(LONG_SECONDS)
+@pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
+async def test_v4_on_a_slow_way_to_the_store(mode: Mode, tmp_path: Path, nursery: Nursery) -> None:
+    site = Site(mode, tmp_path, nursery)
+    chance = random.Random(FIRST_SEED)
+    site.latency = lambda: chance.uniform(0, SLOW_SECONDS)
+    await run(site, FIRST_SEED, plan(FIRST_SEED, mode, LONG_FAULTS))
 
 
 def test_the_long_part_has_over_200_kills() -> None:

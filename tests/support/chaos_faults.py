@@ -41,6 +41,7 @@ class Deed(StrEnum):
 
     CUT = "cut"
     KILL_GAME = "kill the replica"
+    STOP_GAME = "let the replica drain"
     KILL_STORE = "kill the store"
     KILL_BOTS = "kill the bots"
     CUT_SUBSCRIBERS = "cut published events"
@@ -51,7 +52,9 @@ class Deed(StrEnum):
 
 
 KILLS = frozenset({Deed.KILL_GAME, Deed.KILL_STORE, Deed.KILL_BOTS, Deed.SPLIT_STORE})
-_SPARED = frozenset({Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS})
+_SPARED = frozenset(
+    {Deed.STOP_GAME, Deed.KILL_BOTS, Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS}
+)
 """Faults that leave the connection alone that the commit is on."""
 
 
@@ -81,7 +84,7 @@ def plan(seed: int, mode: Mode, faults: int, *, kills_only: bool = False) -> lis
         deeds += [Deed.SPLIT_STORE] * 3
     if not kills_only:
         deeds += [Deed.CUT] * 4
-        deeds += [Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS]
+        deeds += [Deed.CUT_SUBSCRIBERS, Deed.CUT_PLAYERS, Deed.STALL_STORE, Deed.FORGET_SCRIPTS, Deed.STOP_GAME]
     planned = []
     for _ in range(faults):
         deed = chance.choice(deeds)
@@ -191,6 +194,8 @@ class FaultTrap:
         match fault.deed:
             case Deed.KILL_GAME:
                 await site.kill_replica(replica)
+            case Deed.STOP_GAME:
+                await site.stop_replica(replica)
             case Deed.KILL_BOTS:
                 await site.kill_bots()
             case Deed.CUT_SUBSCRIBERS:

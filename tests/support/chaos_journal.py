@@ -267,7 +267,8 @@ class Journal:
                 return False
             self._changed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
         return True
 
     async def feel_lag(self) -> None:

@@ -84,7 +84,7 @@ class ChaosRun:
         """Bring back what the fault has ended; whether every match went on in time."""
         site, victim = self.site, self._striker.victim
         why = str(fault)
-        if fault.deed is Deed.KILL_GAME:
+        if fault.deed in {Deed.KILL_GAME, Deed.STOP_GAME}:
             assert victim is not None
             if any(replica.process.running for replica in site.replicas):
                 # At once: the other replica is enough.
@@ -119,7 +119,7 @@ class ChaosRun:
 async def bring_back(site: Site, victim: Replica | None, fault: Fault) -> None:
     """Start again what a fault has ended, after the fault's pause."""
     await asyncio.sleep(fault.pause)
-    if fault.deed is Deed.KILL_GAME:
+    if fault.deed in {Deed.KILL_GAME, Deed.STOP_GAME}:
         assert victim is not None
         await site.start_replica(victim)
     elif fault.deed is Deed.KILL_STORE:

@@ -37,6 +37,8 @@ BROKEN_OFF = "scenes broken off"
 class HandPlayer(UnaryPlayer):
     """Watches by itself and acts when it is told to."""
 
+    impatience = 0.0
+
     async def live(self) -> None:
         await self.follow()
 

@@ -109,6 +109,9 @@ class SeatedPlayer(Spectator):
 class UnaryPlayer(SeatedPlayer):
     """Watches on one stream and acts by unary calls, at any replica."""
 
+    impatience = 0.1
+    """How often it gives a call up after an instant, at any moment of the call's life, and repeats it."""
+
     async def play(self, legal: event_pb2.LegalActions) -> None:
         request, action = request_id(), self.choose(legal)
         sends = [self._see_through(request, legal.version, action, self._any_replica())]
@@ -133,8 +136,9 @@ class UnaryPlayer(SeatedPlayer):
             request_id=request, room_id=self.room, expected_version=version, action=action, legal_actions=True
         )
         self.write_asked(call, request, version, action, replica)
+        seconds = self.chance.uniform(0.001, 0.02) if self.chance.random() < self.impatience else CALL_SECONDS
         try:
-            response = await self.stubs[replica].SubmitAction(message, timeout=CALL_SECONDS, metadata=self.metadata)
+            response = await self.stubs[replica].SubmitAction(message, timeout=seconds, metadata=self.metadata)
         except grpc.aio.AioRpcError as error:
             code, reason = outcome(error)
             current = int(from_rpc_error(error).metadata.get("current_version", "-1"))

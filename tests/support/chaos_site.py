@@ -107,6 +107,8 @@ class Site:
         self.journal = Journal(directory / "journal.jsonl")
         self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
         """Asked about every commit as it comes by."""
+        self.latency: Callable[[], float] = lambda: 0.0
+        """Seconds that whatever goes to or comes from the store is held on its way; set it before the start."""
         self.replicas: list[Replica] = []
         """Of the game service."""
         self.matchmakers: list[Replica] = []
@@ -163,6 +165,7 @@ class Site:
         front = await self._stack.enter_async_context(AnswerProxy())
         back = await self._stack.enter_async_context(StoreProxy(lambda call: self._on_commit(replica, call)))
         back.target_port = self.store.port
+        back.latency = self.latency
         settings = {
             "RAMI_REDIS_URL": f"redis://{back.address}/0",
             "RAMI_AI_ADDRESS": self._bots_proxy.address,
@@ -235,6 +238,11 @@ class Site:
         self._write_kill(replica.process.name)
         replica.front.target_port = NOBODY
         await replica.process.kill()
+
+    async def stop_replica(self, replica: Replica) -> None:
+        """Let a replica end in good order: what it has begun is finished, and its streams are sent elsewhere."""
+        await replica.process.stop()
+        replica.front.target_port = NOBODY
 
     async def kill_bots(self) -> None:
         """End the decision service by signal 9."""

@@ -73,6 +73,8 @@ class StoreProxy(Proxy):
         self._subscribers: set[Link] = set()
         self.subscribers_allowed = True
         """Whether connections for published events are let through."""
+        self.latency: Callable[[], float] = lambda: 0.0
+        """Seconds that whatever comes, from either side, is held before it is handed on."""
         self.delivering = 0
         """How many late scripts are held or on their way."""
 
@@ -91,6 +93,7 @@ class StoreProxy(Proxy):
         splitter = FrameSplitter()
         try:
             while data := await link.client_reader.read(1 << 16):
+                await self._hold()
                 frames = splitter.feed(data)
                 for place, frame in enumerate(frames):
                     if not await self._hand_on(link, lane, frame, frames[place:]):
@@ -104,6 +107,7 @@ class StoreProxy(Proxy):
     async def downward(self, link: Link) -> None:
         splitter = FrameSplitter()
         while data := await link.server_reader.read(1 << 16):
+            await self._hold()
             for frame in splitter.feed(data):
                 lane = self._lanes.get(link)
                 if lane is None:
@@ -116,6 +120,11 @@ class StoreProxy(Proxy):
                     continue
                 link.client_writer.write(frame)
             await link.client_writer.drain()
+
+    async def _hold(self) -> None:
+        seconds = self.latency()
+        if seconds:
+            await asyncio.sleep(seconds)
 
     async def _hand_on(self, link: Link, lane: _Lane, frame: bytes, rest: list[bytes]) -> bool:
         """Hand a command on to the store; False when the connection is to end."""
