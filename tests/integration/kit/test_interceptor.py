@@ -32,7 +32,7 @@ from support.calls import TIMEOUT, StorelessSettings, bench, details, failure
 from support.echo import SERVICE, EchoServicer, EchoStub, StringValue, build_echo, text, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 
 # What arrives.
@@ -93,23 +93,25 @@ def forged_with(key: str) -> str:
 UNSIGNED = ".".join([*jwt.encode({"iss": "rami", "sub": "ada", "exp": 9e9}, "", algorithm="none").split(".")[:2], ""])
 
 
-REFUSED_TO_STRANGERS = {
-    "none": ((), ("UNAUTHENTICATED", "TOKEN_MISSING", {})),
-    "scheme": ((("authorization", "Basic x"),), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-    "garbage": (bearer("x"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-    "alg none": (bearer(UNSIGNED), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-    "wrong key": (bearer(forged_with("k" * 32)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-    "service key": (bearer(forged_with(SERVICE_SECRET)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-    "expired": (bearer(player_token("ada", lifetime_seconds=-9)), ("UNAUTHENTICATED", "TOKEN_EXPIRED", {})),
-    "service": (service("rami-game"), ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "player"})),
-    "other audience": (service("rami-ai"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-}
+def refused_to_strangers() -> dict[str, tuple[Any, tuple[str, str, dict[str, str]]]]:
+    """Metadata and answer by case; made when asked for, since service tokens live for a minute."""
+    return {
+        "none": ((), ("UNAUTHENTICATED", "TOKEN_MISSING", {})),
+        "scheme": ((("authorization", "Basic x"),), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        "garbage": (bearer("x"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        "alg none": (bearer(UNSIGNED), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        "wrong key": (bearer(forged_with("k" * 32)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        "service key": (bearer(forged_with(SERVICE_SECRET)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        "expired": (bearer(player_token("ada", lifetime_seconds=-9)), ("UNAUTHENTICATED", "TOKEN_EXPIRED", {})),
+        "service": (service("rami-game"), ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "player"})),
+        "other audience": (service("rami-ai"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+    }
 
 
 @pytest.mark.parametrize("method", ["Say", "Count", "Chat"])
 async def test_players_only(method: str) -> None:
     async with bench() as b:
-        for case, (metadata, expected) in REFUSED_TO_STRANGERS.items():
+        for case, (metadata, expected) in refused_to_strangers().items():
             error = await failure(b.call(method, metadata))
             assert details(error) == expected, case
             said = f"{error.details()}{error.trailing_metadata()}"
@@ -120,17 +122,20 @@ async def test_players_only(method: str) -> None:
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [
-        (player("ada"), ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "service"})),
-        (bearer(player_token("ada", scope="service")), ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "service"})),
-        (service("rami-matchmaking"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-        (service("bot:third-party"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
-        (bearer(service_token("rami-game", lifetime_seconds=600)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        (lambda: player("ada"), ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "service"})),
+        (
+            lambda: bearer(player_token("ada", scope="service")),
+            ("PERMISSION_DENIED", "SCOPE_MISSING", {"scope": "service"}),
+        ),
+        (lambda: service("rami-matchmaking"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        (lambda: service("bot:third-party"), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
+        (lambda: bearer(service_token("rami-game", lifetime_seconds=600)), ("UNAUTHENTICATED", "TOKEN_INVALID", {})),
     ],
     ids=["player", "scope in a player's token", "other audience", "third party", "too long"],
 )
-async def test_services_only(metadata: Any, expected: tuple[str, str, dict[str, str]]) -> None:
+async def test_services_only(metadata: Callable[[], Any], expected: tuple[str, str, dict[str, str]]) -> None:
     async with bench(Access.SERVICE) as b:
-        error = await failure(b.stub.say(text("x"), timeout=TIMEOUT, metadata=metadata))
+        error = await failure(b.stub.say(text("x"), timeout=TIMEOUT, metadata=metadata()))
         assert details(error) == expected
         good = service("rami-game", subject="rami-ai")
         assert value_of(await b.stub.say(text("x"), timeout=TIMEOUT, metadata=good)) == "x"
