@@ -49,7 +49,7 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         bot = _admitted(request)
         remaining = context.time_remaining()
         assert remaining is not None, "no call without a deadline gets here"
-        outcome = "cancelled"
+        outcome = None
         try:
             index = await self._decide(request, bot, began + remaining - RESERVE_SECONDS)
             outcome = "ok"
@@ -57,8 +57,12 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
             outcome = _OUTCOMES[error.reason]
             raise
         finally:
+            seconds = time.monotonic() - began
+            if outcome is None:
+                # gRPC ended the call: because its client left, or at its deadline, which a busy front may notice late.
+                outcome = "timeout" if seconds >= remaining else "cancelled"
             self._metrics.decisions.labels(bot.id, outcome).inc()
-            self._metrics.seconds.labels(bot.id).observe(time.monotonic() - began)
+            self._metrics.seconds.labels(bot.id).observe(seconds)
         return messages.DecideResponse(action_index=index)
 
     async def ListBots(

@@ -14,6 +14,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from ai_decision import servicer
 from integration.ai.serving import CALL_SECONDS, Served, caller, calling, living, service_process, serving, workers_of
 from rami.errors.v1 import error_reason_pb2 as reasons
 from rami_engine import legal_actions
@@ -103,17 +104,33 @@ async def test_g5_a_decision_keeps_its_deadline_and_leaves_no_work_behind() -> N
         assert await decide(served.stub, EASY) >= 0
 
 
-async def test_a_decision_that_is_late_says_so_in_our_words() -> None:
+async def late_decision(served: Served, seconds: float) -> grpc.aio.AioRpcError:
+    """How a decision ends that no worker makes in time."""
+    pids = stop_workers()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await decide(served.stub, EASY, seconds)
+    send(pids, signal.SIGCONT)
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    await eventually(
+        lambda: sample(served, "rami_ai_decisions_total", level="easy", outcome="timeout") == 1, "it is counted"
+    )
+    assert sample(served, "rami_ai_decisions_total", level="easy", outcome="cancelled") == 0
+    return caught.value
+
+
+async def test_a_decision_that_is_late_says_so_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The front gives up so long before the deadline that its answer arrives however busy the machine is.
+    monkeypatch.setattr(servicer, "RESERVE_SECONDS", CALL_SECONDS - 0.2)
     async with serving() as served:
-        pids = stop_workers()
-        # The front answers a little before the deadline, so the client sees its status and not gRPC's own.
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await decide(served.stub, EASY, 1.0)
-        send(pids, signal.SIGCONT)
-        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        await eventually(
-            lambda: sample(served, "rami_ai_decisions_total", level="easy", outcome="timeout") == 1, "it is counted"
-        )
+        error = await late_decision(served, CALL_SECONDS)
+        assert from_rpc_error(error).reason == reasons.ERROR_REASON_DECISION_TIMEOUT
+
+
+async def test_a_decision_that_grpc_ends_at_its_deadline_counts_as_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The front would wait for longer, as one does that is too busy to notice the time.
+    monkeypatch.setattr(servicer, "RESERVE_SECONDS", -CALL_SECONDS)
+    async with serving() as served:
+        await late_decision(served, 0.3)
 
 
 async def test_a_full_queue_refuses_at_once_and_says_when_to_come_back() -> None:
