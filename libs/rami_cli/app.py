@@ -90,7 +90,10 @@ async def _up(options: ClusterOptions, *, as_json: bool) -> None:
                     console.print(f"{name:<14} {_listed(address)}")
             console.print(f"{'logs':<14} {cluster.log_folder}")
             console.print("Ready. Ctrl-C stops everything.")
-        await cluster.failed()
+        try:
+            await cluster.failed()
+        finally:  # on standard error where the output is for a program
+            make_console(stderr=as_json).print("Stopping everything …")
 
 
 def _listed(address: object) -> str:
@@ -167,7 +170,7 @@ def replay(
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
 ) -> None:
     """Verify a replay and read it, all hands face up."""
-    file = Path(source) if Path(source).exists() else None
+    file = _replay_file(source)
 
     async def work() -> None:
         console = make_console()
@@ -210,7 +213,10 @@ def verify_command(
 
 @app.command()
 def settings(*, markdown: Annotated[bool, typer.Option("--markdown", help="The table of the README.")] = False) -> None:
-    """Show every setting of every service, and what it is now."""
+    """Show every setting, as a service has it that is started by hand with the environment of this shell.
+
+    `rami up`, `play` and `demo` run in development mode with a store of their own, unless the environment says more.
+    """
 
     async def work() -> None:
         found = await asyncio.to_thread(read_settings)
@@ -220,6 +226,18 @@ def settings(*, markdown: Annotated[bool, typer.Option("--markdown", help="The t
             make_console().print(draw_settings(found))
 
     run_command(work())
+
+
+def _replay_file(source: str) -> Path | None:
+    """The file that is meant; None for the id of a room, which has neither dots nor slashes."""
+    file = Path(source)
+    if file.is_file():
+        return file
+    if file.is_dir():
+        raise typer.BadParameter(f"{source} is a folder, not a replay file")
+    if "/" in source or "." in source:
+        raise typer.BadParameter(f"no such file: {source}")
+    return None
 
 
 async def _sign_in(client: Client) -> None:

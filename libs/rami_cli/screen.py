@@ -64,9 +64,9 @@ class Screen:
         melds = _melds(self._view)
         table_height = len(self._room.seats) + len(melds) + 5
         room_for_events = max(0, min(EVENT_LINES, height - table_height))
-        events = list(self._events)[len(self._events) - min(room_for_events, len(self._events)) :]
+        events = [line for event in self._events for line in _wrapped(event)]
         rule = Text("─" * (WIDTH - 1), style="dim")
-        return Group(self._title(), *self._table(self._view), rule, *_one_line(events))
+        return Group(self._title(), *self._table(self._view), rule, *events[max(0, len(events) - room_for_events) :])
 
     def draw_table(self) -> RenderableType:
         """The seats, the cards on the table, and the viewer's hand."""
@@ -138,11 +138,9 @@ def _melds(view: SeatView) -> list[Text]:
     return lines
 
 
-def _one_line(lines: list[Text]) -> list[Text]:
-    """Each line cut to the width of the screen."""
-    for line in lines:
-        line.truncate(WIDTH - 1, overflow="ellipsis")
-    return lines
+def _wrapped(line: Text) -> list[Text]:
+    """A line as several that fit the screen, broken between words."""
+    return list(line.wrap(Console(width=WIDTH), WIDTH - 1))
 
 
 def final_standings(room: room_pb2.Room, view: SeatView) -> Grid:

@@ -7,13 +7,21 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rich.table import Table as Grid
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
 
 from rami_cli.cluster import MODULES, ClusterError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _ASK_SECONDS: Final = 60.0
+_PRODUCTION: Final = "production"
+_FILLED_IN: Final = frozenset({"RAMI_REDIS_URL", "RAMI_JWT_SECRET", "RAMI_SERVICE_SECRET"})
+"""What a service asks for and development mode or this module gives."""
 SERVICES: Final = ("game", "ai", "matchmaking")
 
 
@@ -26,7 +34,7 @@ class Setting:
     default: str
     """Empty for none."""
     value: str
-    """What it is now; secrets show only that they are set."""
+    """What it is for a service that is started with this environment; secrets show only whether they are set."""
     description: str
     services: tuple[str, ...]
     """Who reads it."""
@@ -44,22 +52,21 @@ def read_settings() -> list[Setting]:
                 name=row["env"],
                 type=row["type"],
                 default=row["default"],
-                value="" if row["value"] is None else str(row["value"]),
+                value=_value(row),
                 description=row["description"],
                 services=(*known.services, service) if known is not None else (service,),
             )
     return sorted(merged.values(), key=lambda setting: (-len(setting.services), SERVICES.index(setting.services[0])))
 
 
-def draw_settings(settings: list[Setting]) -> Grid:
-    """The table for a terminal: what is set now."""
-    grid = Grid(show_edge=False, pad_edge=False)
-    for heading in ("setting", "now", "services", "meaning"):
-        grid.add_column(heading, overflow="fold")
+def draw_settings(settings: list[Setting]) -> RenderableType:
+    """The list for a terminal: each setting with its value and who reads it, and below it what it means."""
+    drawn: list[RenderableType] = []
     for setting in settings:
-        now = setting.value if setting.value == setting.default else f"[bold]{setting.value}[/]"
-        grid.add_row(setting.name, now, _named(setting), setting.description)
-    return grid
+        value = Text(setting.value or "(none)", style="" if setting.value == setting.default else "bold yellow")
+        drawn.append(Text.assemble((setting.name, "bold"), " = ", value, (f"   {_named(setting)}", "dim")))
+        drawn.append(Padding(Text(setting.description, no_wrap=False, overflow="fold"), (0, 0, 0, 4)))
+    return Group(*drawn)
 
 
 def markdown_settings(settings: list[Setting]) -> str:
@@ -76,9 +83,25 @@ def _named(setting: Setting) -> str:
     return "all" if len(setting.services) == len(SERVICES) else ", ".join(setting.services)
 
 
+def _value(row: Mapping[str, str]) -> str:
+    """The value of a setting without what was filled in for asking."""
+    name = row["env"]
+    if name == "RAMI_MODE":
+        return os.environ.get(name, row["default"])
+    if name not in _FILLED_IN or name in os.environ:
+        return "" if row["value"] is None else str(row["value"])
+    if name != "RAMI_REDIS_URL" and os.environ.get("RAMI_MODE", _PRODUCTION) != _PRODUCTION:
+        return "(built in)"
+    if name == "RAMI_JWT_SECRET" and "RAMI_JWT_JWKS_FILE" in os.environ:
+        return ""  # the file takes its place
+    return "(missing)"
+
+
 def _ask(service: str) -> list[dict[str, str]]:
-    # A store and a mode, so that a bare environment is complete; what is set already counts.
-    environment = {"RAMI_MODE": "development", "RAMI_REDIS_URL": "redis://127.0.0.1:6379/0", **os.environ}
+    # A store and a mode with built-in secrets, so that a bare environment is complete; see `_value`.
+    environment = {"RAMI_REDIS_URL": "redis://127.0.0.1:6379/0", **os.environ}
+    if environment.get("RAMI_MODE", _PRODUCTION) == _PRODUCTION:
+        environment["RAMI_MODE"] = "development"
     answer = subprocess.run(  # noqa: S603 - our own modules
         [sys.executable, "-m", MODULES[service], "--print-settings"],
         env=environment,

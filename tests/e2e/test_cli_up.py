@@ -53,6 +53,7 @@ async def test_up_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         assert logs == {"store.log", "ai.log", "game.log", "game-2.log", "matchmaking.log"}
         up.process.send_signal(signal.SIGTERM)
         assert await up.finish() == 0
+        assert up.output.endswith("Stopping everything …\n")
         assert up.descendants() == []
     assert names_in(tmp_path) == ["build"]
 

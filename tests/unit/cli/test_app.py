@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from rami_cli import app as app_module
 from rami_cli import cluster as cluster_module
+from rami_cli import settings_table
 from rami_cli.app import app
 from rami_cli.cluster import Addresses, Cluster, ClusterError, ClusterOptions
 from rami_cli.demo import DemoOptions
@@ -23,7 +26,7 @@ from rami_cli.play import PlayOptions
 from rami_cli.record import describe
 from rami_cli.replays import replay_steps, verify_files
 from rami_cli.running import run_command, with_cluster
-from rami_cli.settings_table import Setting, markdown_settings, read_settings
+from rami_cli.settings_table import Setting, draw_settings, markdown_settings, read_settings
 from rami_client import BadFileError, Receipt, save_replay, verify
 from rami_client.state import RoomMirror
 from support.matches import played_match
@@ -209,17 +212,54 @@ def test_replay_shows_all_hands_and_every_action() -> None:
     assert [line.plain.split()[0] for line in steps[0]] == ["Round", "Ann", "Easy"]
 
 
-def test_settings_come_from_the_services_themselves() -> None:
+def test_settings_come_from_the_services_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("RAMI_")]:
+        monkeypatch.delenv(name)
     settings = read_settings()
     by_name = {setting.name: setting for setting in settings}
     assert by_name["RAMI_MODE"].services == ("game", "ai", "matchmaking")
     assert by_name["RAMI_BOT_PACE_SECONDS"].services == ("game",)
     assert by_name["RAMI_BOT_FILL_WAIT_SECONDS"].services == ("matchmaking",)
-    assert by_name["RAMI_JWT_SECRET"].value == "(set)"
+    assert by_name["RAMI_MODE"].value == "production"
+    for missing in ("RAMI_REDIS_URL", "RAMI_JWT_SECRET", "RAMI_SERVICE_SECRET"):
+        assert by_name[missing].value == "(missing)"
     assert all(setting.description for setting in settings)
     lines = markdown_settings(settings).splitlines()
     assert len(lines) == len(settings) + 2
     assert all(line.replace(r"\|", "").count("|") == 6 for line in lines)
+
+
+def test_settings_show_what_the_environment_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_table, "SERVICES", ("game",))
+    monkeypatch.setenv("RAMI_MODE", "development")
+    monkeypatch.setenv("RAMI_REDIS_URL", "redis://store.example:6379/0")
+    monkeypatch.setenv("RAMI_SERVICE_SECRET", "k" * 32)
+    monkeypatch.delenv("RAMI_JWT_SECRET", raising=False)
+    by_name = {setting.name: setting.value for setting in read_settings()}
+    assert by_name["RAMI_MODE"] == "development"
+    assert by_name["RAMI_REDIS_URL"] == by_name["RAMI_SERVICE_SECRET"] == "(set)"
+    assert by_name["RAMI_JWT_SECRET"] == "(built in)"
+
+
+def test_settings_break_no_name_on_a_narrow_terminal() -> None:
+    name = "RAMI_MAX_CONNECTION_AGE_SECONDS"
+    setting = Setting(name, "float", "5", "[5]", "What it means, at some length. " * 6, ("game", "matchmaking"))
+    out = io.StringIO()
+    Console(file=out, width=80, soft_wrap=True, highlight=False).print(draw_settings([setting]))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == f"{name} = [5]   game, matchmaking"
+    assert len(lines) > 2
+    assert all(line.startswith("    ") and len(line.rstrip()) <= 80 for line in lines[1:])
+
+
+@pytest.mark.parametrize("source", ["nofile.json", "some/where", "./p0-abcdefgh23456723"])
+def test_a_replay_file_that_is_not_there_is_no_room(source: str, tmp_path: Path) -> None:
+    result = RUN.invoke(app, ["replay", source])
+    assert result.exit_code == 2
+    assert "no such file" in result.output
+    folder = RUN.invoke(app, ["replay", str(tmp_path)])
+    assert folder.exit_code == 2
+    assert "is a folder" in " ".join(folder.output.split())
 
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from rami.game.v1 import event_pb2, room_pb2
+from rami.game.v1 import event_pb2, room_pb2, rules_pb2
 from rami_cli.choosing import HELP, draw_choices
 from rami_cli.drawing import draw_card, draw_cards, draw_change, seat_names
 from rami_cli.screen import EVENT_LINES, HEIGHT, Screen, final_standings, make_console
-from rami_client.state import RoomMirror
+from rami_client.state import RoomMirror, Update
 from rami_engine import FULL_DECK, cards_of, format_card, legal_actions_for, mask_of, parse_cards, seat_view
 from support.matches import fallback, lively_choice, new_room
 
@@ -127,6 +127,24 @@ def test_only_the_latest_events_are_shown() -> None:
     assert all(line in shown for line in lines[-EVENT_LINES:])
     few = text_of(screen.draw(10)).splitlines()
     assert few[-1].startswith("─") or few[-1] == lines[-1]
+
+
+def test_a_long_line_is_wrapped_and_loses_nothing() -> None:
+    names = ["ann of the green hills", "bob of the far blue river", "", ""]
+    room = new_room(names)
+    room.start()
+    assert room.match is not None
+    screen = Screen(room.message(), seat_view(room.match, 0))
+    result = rules_pb2.RoundResult(
+        round_number=3, reason=rules_pb2.ROUND_END_REASON_STOCK_EXHAUSTED, winner_seat=1, points=141
+    )
+    result.scores.extend([111, 222, 333, 444])
+    ended = event_pb2.Change(round_ended=event_pb2.RoundEnded(result=result))
+    (line,) = screen.take(Update(9, (ended,), False, False, room.message(), seat_view(room.match, 0)))
+    shown = text_of(screen.draw())
+    assert line.cell_len > 80
+    assert max(len(row.rstrip()) for row in shown.splitlines()) < 80
+    assert " ".join(shown.split()).endswith(line.plain)
 
 
 NAMES = ["You", "Bob"]
