@@ -91,6 +91,8 @@ def plan(seed: int, mode: Mode, faults: int, *, kills_only: bool = False) -> lis
         points = [Point.BEFORE_SCRIPT, Point.AFTER_SCRIPT, Point.BEFORE_REPLY, Point.BEFORE_ANSWER]
         if deed is Deed.CUT:
             points.append(Point.LATE)
+        elif deed is Deed.STOP_GAME:
+            points.remove(Point.BEFORE_ANSWER)  # it would wait for answers that nobody takes
         lose = chance.randint(1, MOST_LOST) if deed is Deed.KILL_STORE and mode.loses_commits else 0
         planned.append(Fault(chance.randint(1, 12), chance.choice(points), deed, chance.uniform(0, 0.3), lose))
     return planned
