@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from support.chaos_journal import Record
+
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
@@ -22,7 +24,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def test_records_are_in_the_file_at_once_and_come_back_equal(journal: Journal) -> None:
-    records = [Struck(0.5, "cut"), Answered(1.0, 7, "OK", event=b"\x00\xff")]
+    records: list[Record] = [Struck(0.5, "cut"), Answered(1.0, 7, "OK", event=b"\x00\xff")]
     for record in records:
         journal.write(record)
     assert list(read_journal(journal.path)) == records
