@@ -227,6 +227,19 @@ class Cluster:
                     )
 
     async def _clean_up(self) -> None:
+        """Ends everything, to the end: who is cancelled meanwhile, as by Ctrl-C, is so when nothing is left behind."""
+        ending = asyncio.create_task(self._end_everything(), name="end the cluster")
+        interrupted = False
+        while not ending.done():
+            try:
+                await asyncio.wait({ending})
+            except asyncio.CancelledError:
+                interrupted = True
+        ending.result()
+        if interrupted:
+            raise asyncio.CancelledError
+
+    async def _end_everything(self) -> None:
         supervisor, self._supervisor = self._supervisor, None
         if supervisor is not None:
             await supervisor.stop()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rami_cli import cluster as cluster_module
-from rami_cli.cluster import DEFAULT_PORTS, Cluster, ClusterError, ClusterOptions
+from rami_cli.cluster import DEFAULT_PORTS, Addresses, Cluster, ClusterError, ClusterOptions
 from rami_cli.supervisor import Supervisor
+from support.commands import names_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rami_cli.child import ChildSpec, Ready
 
 
@@ -113,3 +117,37 @@ async def test_services_that_never_serve_end_the_start(recorder: Recorder, monke
         async with Cluster(ClusterOptions(auto_ports=True)):
             pass
     assert len(recorder.specs) == 4
+
+
+async def test_an_interrupted_clean_up_still_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stopping, may_stop = asyncio.Event(), asyncio.Event()
+
+    class SlowSupervisor(Supervisor):
+        async def stop(self) -> None:
+            stopping.set()
+            await may_stop.wait()
+            await super().stop()
+
+    async def start(*_: object) -> Addresses:
+        return Addresses("a:1", ("a:1",), "b:1", "c:1", "redis://d:1/0", {})
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cluster_module, "Supervisor", SlowSupervisor)
+    monkeypatch.setattr(Cluster, "_start", start)
+
+    async def work() -> None:
+        async with Cluster(ClusterOptions(auto_ports=True)):
+            assert len(names_in(tmp_path)) == 1
+
+    working = asyncio.create_task(work())
+    await stopping.wait()
+    working.cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not working.done()
+    may_stop.set()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert names_in(tmp_path) == []
