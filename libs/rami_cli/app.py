@@ -154,7 +154,9 @@ def watch(
         async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
             await _sign_in(client)
             async with client.watch(room) as watching:
-                await show_until_over(watching, make_console(plain=plain), plain=plain)
+                console = make_console(plain=plain)
+                console.print(f"Watching room {room}.")
+                await show_until_over(watching, console, plain=plain)
 
     run_command(work())
 

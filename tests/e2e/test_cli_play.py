@@ -79,6 +79,7 @@ async def test_a_match_of_bots_is_watched_to_its_end(tmp_path: Path) -> None:
             room = await client.create_room(options, bots={0: "easy", 1: "easy"}, observe=True)
             targets = ("--game", game, "--matchmaking", matchmaking)
             async with rami("watch", room.room_id, *targets, folder=tmp_path) as watch:
+                await watch.read_until(f"Watching room {room.room_id}.")
                 await client.start_match(room.room_id)
                 assert await watch.finish() == 0
         assert " the match\nFinal standings" in watch.output
