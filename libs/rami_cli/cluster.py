@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import sys
 import tempfile
@@ -244,7 +243,7 @@ class Cluster:
         if supervisor is not None:
             await supervisor.stop()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            await asyncio.to_thread(store_process.remove_folder, self._folder)
 
 
 async def _all_serving(targets: list[str]) -> None:

@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,6 +57,15 @@ async def run(directory: Path, port: int) -> int:
         await asyncio.to_thread(store.stop)
 
 
+def remove_folder(folder: Path) -> None:
+    """Removes a folder with all that is in it; again for a while when somebody still wrote to it meanwhile."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
+
+
 def is_alive(pid: int) -> bool:
     """Whether a child of this process is still running."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
@@ -78,7 +88,7 @@ def main() -> int:
         return asyncio.run(run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0"))))
     finally:
         if arguments.orphan_removes is not None and os.getppid() != parent:
-            shutil.rmtree(arguments.orphan_removes, ignore_errors=True)
+            remove_folder(arguments.orphan_removes)
 
 
 if __name__ == "__main__":
