@@ -236,7 +236,7 @@ def _replay_file(source: str) -> Path | None:
     if file.is_file():
         return file
     if file.is_dir():
-        raise typer.BadParameter(f"{source} is a folder, not a replay file")
+        raise typer.BadParameter(f"is a folder, not a replay file: {source}")
     if "/" in source or "." in source:
         raise typer.BadParameter(f"no such file: {source}")
     return None
