@@ -44,7 +44,7 @@ async def test_workers_end_with_their_front(tmp_path: Path, nursery: Nursery) ->
 
 
 async def test_v7_matches_go_on_while_the_ai_service_is_gone(tmp_path: Path, nursery: Nursery) -> None:
-    async with Site(MEMORY_ALONE, tmp_path, nursery, bots=AI) as site:
+    async with Site(MEMORY_ALONE, tmp_path, nursery) as site:
         kill = Fault(3, Point.BEFORE_SCRIPT, Deed.KILL_BOTS, 0)
         report = await ChaosRun(site, 1, (Kind.MIXED, Kind.BOTS)).run([kill])
     assert not report.findings, f"see {site.journal.path}:\n{report}"
