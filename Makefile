@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up play test lint format gen check-gen docs lock clean
+.PHONY: help env demo up play test test-chaos lint format gen check-gen docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ play: $(STAMP) ## Take a seat against bots in the terminal
 
 test: $(STAMP) ## Run every test (TESTS=path narrows it down)
 	@$(BIN)/pytest --numprocesses auto --dist worksteal $(TESTS)
+
+test-chaos: $(STAMP) ## Run the long chaos loops: processes killed and connections cut at hundreds of seeded moments
+	@$(BIN)/pytest tests/chaos -m chaos_long $(ARGS)
 
 lint: $(STAMP) ## Check style, types, imports between packages, and the contract
 	$(BIN)/ruff check .
