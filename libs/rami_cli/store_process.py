@@ -44,7 +44,7 @@ async def run(directory: Path, port: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         loop.add_signal_handler(number, ended.set)
     end_leftover(directory)
-    # Kept by the system when the server is killed; a machine that loses power may lose a second.
+    # Quick, and brings a killed server back with all but perhaps its last moments ("memory" promises no more).
     options = {"appendonly": "yes", "appendfsync": "everysec"}
     store = EmbeddedStore(directory=directory, port=port or free_port(), options=options)
     await asyncio.to_thread(store.start)
