@@ -34,8 +34,8 @@ _CHANNEL_OPTIONS: Final[Sequence[tuple[str, int]]] = (
     # A restarted server is found again within a second, not within gRPC's default of up to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),
-    # Retries are this module's: the core's own would hide how often a call was sent.
-    ("grpc.enable_retries", 0),
+    # Retries are this module's. The core only moves what no server has seen off a connection that is ending.
+    ("grpc.enable_retries", 1),
 )
 _RANDOM: Final = SystemRandom()
 

@@ -1,8 +1,10 @@
 """Channels to other services.
 
-Names behind `dns:///` are balanced over all their addresses. Nothing is repeated by gRPC itself: a call whose
-answer is lost may have been carried out, and only the caller knows whether repeating it is safe. gRPC passes
-unknown option names in silence, so each one here is spelled as in the C core and has been seen to work.
+Names behind `dns:///` are balanced over all their addresses. gRPC itself repeats nothing that a server may have
+seen: a call whose answer is lost may have been carried out, and only the caller knows whether repeating it is
+safe. It does move a call that never left to the next connection, which is what keeps calls whole while
+connections age. gRPC passes unknown option names in silence, so each one here is spelled as in the C core and has
+been seen to work.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ CHANNEL_OPTIONS: Final = (
     # A silent stream is what a watch looks like most of the time.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.enable_retries", 0),
+    # With no retry policy in the service config, only what no server has seen is sent again.
+    ("grpc.enable_retries", 1),
     ("grpc.service_config", _SERVICE_CONFIG),
     # A peer that comes back is noticed within seconds, not within the two minutes of the default.
     ("grpc.initial_reconnect_backoff_ms", 100),
