@@ -62,7 +62,7 @@ check-gen: gen ## Fail when the committed generated code is not what the contrac
 	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }
 
 lock: ## Choose dependency versions anew (needs uv)
-	uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 \
+	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
 
 clean: ## Remove everything that was built
