@@ -5,8 +5,11 @@ The service that decides for bots."""
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.rpc import status_pb2 as _status_pb2
 from rami.game.v1 import action_pb2 as _action_pb2
 from rami.game.v1 import view_pb2 as _view_pb2
 import builtins as _builtins
@@ -20,6 +23,30 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _ServiceClass:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ServiceClassEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ServiceClass.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SERVICE_CLASS_UNSPECIFIED: _ServiceClass.ValueType  # 0
+    """Not told: counts as people."""
+    SERVICE_CLASS_PEOPLE: _ServiceClass.ValueType  # 1
+    """A person sits at the table."""
+    SERVICE_CLASS_BOTS_ONLY: _ServiceClass.ValueType  # 2
+    """Only bots sit at the table."""
+
+class ServiceClass(_ServiceClass, metaclass=_ServiceClassEnumTypeWrapper):
+    """Who waits for a decision. When more is asked than can be decided, people come first; nobody waits for ever."""
+
+SERVICE_CLASS_UNSPECIFIED: ServiceClass.ValueType  # 0
+"""Not told: counts as people."""
+SERVICE_CLASS_PEOPLE: ServiceClass.ValueType  # 1
+"""A person sits at the table."""
+SERVICE_CLASS_BOTS_ONLY: ServiceClass.ValueType  # 2
+"""Only bots sit at the table."""
+Global___ServiceClass: _TypeAlias = ServiceClass  # noqa: Y015
+
 @_typing.final
 class DecideRequest(_message.Message):
     """Asks for a decision."""
@@ -30,10 +57,13 @@ class DecideRequest(_message.Message):
     LEGAL_ACTIONS_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     POLICY_SEED_FIELD_NUMBER: _builtins.int
+    SERVICE_CLASS_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The id of the bot profile."""
     policy_seed: _builtins.int
     """Breaks ties and drives sampling. Unrelated to every shuffle seed."""
+    service_class: Global___ServiceClass.ValueType
+    """Who waits for the decision; unspecified counts as people. Has no influence on what is chosen."""
     @_builtins.property
     def view(self) -> _view_pb2.SeatView:
         """What the seat to move sees; its seat is set, and its rules_id and rules_version must be those that the service plays."""
@@ -49,10 +79,11 @@ class DecideRequest(_message.Message):
         legal_actions: _abc.Iterable[_action_pb2.Action] | None = ...,
         bot: _builtins.str = ...,
         policy_seed: _builtins.int = ...,
+        service_class: Global___ServiceClass.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "legal_actions", b"legal_actions", "policy_seed", b"policy_seed", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "legal_actions", b"legal_actions", "policy_seed", b"policy_seed", "service_class", b"service_class", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -79,6 +110,76 @@ class DecideResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecideResponse: _TypeAlias = DecideResponse  # noqa: Y015
+
+@_typing.final
+class DecideManyRequest(_message.Message):
+    """One decision of many."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_FIELD_NUMBER: _builtins.int
+    TIMEOUT_FIELD_NUMBER: _builtins.int
+    call_id: _builtins.int
+    """Chosen by the caller, repeated in the answer; no two open requests of a stream have the same."""
+    @_builtins.property
+    def request(self) -> Global___DecideRequest:
+        """What is to be decided."""
+
+    @_builtins.property
+    def timeout(self) -> _duration_pb2.Duration:
+        """How long the caller waits, more than 0: what is a call's deadline for Decide."""
+
+    def __init__(
+        self,
+        *,
+        call_id: _builtins.int = ...,
+        request: Global___DecideRequest | None = ...,
+        timeout: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request", "timeout", b"timeout"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "request", b"request", "timeout", b"timeout"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecideManyRequest: _TypeAlias = DecideManyRequest  # noqa: Y015
+
+@_typing.final
+class DecideManyResponse(_message.Message):
+    """The answer to one request of the stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALL_ID_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    call_id: _builtins.int
+    """The one of the request."""
+    @_builtins.property
+    def decision(self) -> Global___DecideResponse:
+        """The decision."""
+
+    @_builtins.property
+    def error(self) -> _status_pb2.Status:
+        """The error, with details as in the status of a call."""
+
+    def __init__(
+        self,
+        *,
+        call_id: _builtins.int = ...,
+        decision: Global___DecideResponse | None = ...,
+        error: _status_pb2.Status | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "error", b"error", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "decision", b"decision", "error", b"error", "result", b"result"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["decision", "error"]  # noqa: Y015
+    _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
+
+Global___DecideManyResponse: _TypeAlias = DecideManyResponse  # noqa: Y015
 
 @_typing.final
 class ListBotsRequest(_message.Message):

@@ -42,6 +42,11 @@ class DecisionServiceStub:
                 request_serializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideRequest.SerializeToString,
                 response_deserializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideResponse.FromString,
                 _registered_method=True)
+        self.DecideMany = channel.stream_stream(
+                '/rami.ai.v1.DecisionService/DecideMany',
+                request_serializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyRequest.SerializeToString,
+                response_deserializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyResponse.FromString,
+                _registered_method=True)
         self.ListBots = channel.unary_unary(
                 '/rami.ai.v1.DecisionService/ListBots',
                 request_serializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.ListBotsRequest.SerializeToString,
@@ -65,6 +70,16 @@ class DecisionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DecideMany(self, request_iterator, context):
+        """Decides over one long-lived stream, which costs a fraction of a call for each decision. Every request is answered
+        once, in any order, with a decision or with the error that Decide would have ended with. What has not been
+        answered when the stream ends may be asked again anywhere. Half-closing lets what is open be answered before
+        the stream ends. Optional: a service that answers UNIMPLEMENTED is asked through Decide. Read only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListBots(self, request, context):
         """Lists the bots this service plays. Read only.
         """
@@ -79,6 +94,11 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     servicer.Decide,
                     request_deserializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideRequest.FromString,
                     response_serializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideResponse.SerializeToString,
+            ),
+            'DecideMany': grpc.stream_stream_rpc_method_handler(
+                    servicer.DecideMany,
+                    request_deserializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyRequest.FromString,
+                    response_serializer=rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyResponse.SerializeToString,
             ),
             'ListBots': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBots,
@@ -116,6 +136,33 @@ class DecisionService:
             '/rami.ai.v1.DecisionService/Decide',
             rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideRequest.SerializeToString,
             rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DecideMany(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/rami.ai.v1.DecisionService/DecideMany',
+            rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyRequest.SerializeToString,
+            rami_dot_ai_dot_v1_dot_decision__service__pb2.DecideManyResponse.FromString,
             options,
             channel_credentials,
             insecure,

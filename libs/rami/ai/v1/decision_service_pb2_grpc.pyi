@@ -42,6 +42,12 @@ class DecisionServiceStub:
     cut the search. Read only. RESOURCE_EXHAUSTED DECISION_QUEUE_FULL with RetryInfo,
     FAILED_PRECONDITION RULES_VERSION_MISMATCH, NOT_FOUND BOT_NOT_FOUND, DEADLINE_EXCEEDED DECISION_TIMEOUT.
     """
+    DecideMany: _grpc.StreamStreamMultiCallable[_decision_service_pb2.DecideManyRequest, _decision_service_pb2.DecideManyResponse]
+    """Decides over one long-lived stream, which costs a fraction of a call for each decision. Every request is answered
+    once, in any order, with a decision or with the error that Decide would have ended with. What has not been
+    answered when the stream ends may be asked again anywhere. Half-closing lets what is open be answered before
+    the stream ends. Optional: a service that answers UNIMPLEMENTED is asked through Decide. Read only.
+    """
     ListBots: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.ListBotsRequest, _decision_service_pb2.ListBotsResponse]
     """Lists the bots this service plays. Read only."""
 
@@ -58,6 +64,12 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
     it. Deterministic: the same request gives the same answer in every process, as long as the deadline does not
     cut the search. Read only. RESOURCE_EXHAUSTED DECISION_QUEUE_FULL with RetryInfo,
     FAILED_PRECONDITION RULES_VERSION_MISMATCH, NOT_FOUND BOT_NOT_FOUND, DEADLINE_EXCEEDED DECISION_TIMEOUT.
+    """
+    DecideMany: _aio.StreamStreamMultiCallable[_decision_service_pb2.DecideManyRequest, _decision_service_pb2.DecideManyResponse]  # type: ignore[assignment]
+    """Decides over one long-lived stream, which costs a fraction of a call for each decision. Every request is answered
+    once, in any order, with a decision or with the error that Decide would have ended with. What has not been
+    answered when the stream ends may be asked again anywhere. Half-closing lets what is open be answered before
+    the stream ends. Optional: a service that answers UNIMPLEMENTED is asked through Decide. Read only.
     """
     ListBots: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.ListBotsRequest, _decision_service_pb2.ListBotsResponse]  # type: ignore[assignment]
     """Lists the bots this service plays. Read only."""
@@ -78,6 +90,18 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
         it. Deterministic: the same request gives the same answer in every process, as long as the deadline does not
         cut the search. Read only. RESOURCE_EXHAUSTED DECISION_QUEUE_FULL with RetryInfo,
         FAILED_PRECONDITION RULES_VERSION_MISMATCH, NOT_FOUND BOT_NOT_FOUND, DEADLINE_EXCEEDED DECISION_TIMEOUT.
+        """
+
+    @_abc_1.abstractmethod
+    def DecideMany(
+        self,
+        request_iterator: _MaybeAsyncIterator[_decision_service_pb2.DecideManyRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_decision_service_pb2.DecideManyResponse], _abc.AsyncIterator[_decision_service_pb2.DecideManyResponse]]:
+        """Decides over one long-lived stream, which costs a fraction of a call for each decision. Every request is answered
+        once, in any order, with a decision or with the error that Decide would have ended with. What has not been
+        answered when the stream ends may be asked again anywhere. Half-closing lets what is open be answered before
+        the stream ends. Optional: a service that answers UNIMPLEMENTED is asked through Decide. Read only.
         """
 
     @_abc_1.abstractmethod
