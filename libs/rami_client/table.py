@@ -1,8 +1,9 @@
 """One seat at a table: plays over a `Play` stream that is kept open for as long as the room lives.
 
 An action that was sent when the stream broke is sent again on the next one with its first request id, once
-that stream has said where the room stands: it applies once, or its refusal is the answer. After a rewind
-nothing is sent again, because what the action was chosen on did not happen.
+that stream has said where the room stands: it applies once, or its refusal is the answer. So is one that the service
+could not bring to its store, after a pause on the same stream. After a rewind nothing is sent again, because what the
+action was chosen on did not happen.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import logging
 import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import grpc
@@ -45,6 +47,19 @@ _ENTROPY_TOO_LATE: Final = frozenset({"ENTROPY_ALREADY_SET", "MATCH_ALREADY_STAR
 PlayStream = grpc.aio.StreamStreamCall[game.PlayRequest, game.PlayResponse]
 
 
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """An action whose caller waits."""
+
+    request: game.PlayAction
+    answer: asyncio.Future[int]
+    since: float
+    """When it was first sent, by the clock of the event loop."""
+    sends: int = 0
+    failures: int = 0
+    """How often the service could not say what became of it."""
+
+
 class Table(Follower):
     """A seat at a table. Made by `Client.table`; use it as an async context manager."""
 
@@ -64,7 +79,9 @@ class Table(Follower):
         """The stream, once it has said where the room stands; None while there is none."""
         self._opening: PlayStream | None = None
         self._writing = asyncio.Lock()
-        self._pending: dict[str, tuple[game.PlayAction, asyncio.Future[int]]] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._sent_again = 0
+        self._repeats: set[asyncio.Task[None]] = set()
         self._entropy: asyncio.Task[None] | None = None
         self._entropy_request: game.SetEntropyRequest | None = None
 
@@ -73,13 +90,19 @@ class Table(Follower):
         """What this seat may do now, in canonical order; empty unless it is to move."""
         return self._mirror.legal_actions
 
+    @property
+    def sent_again(self) -> int:
+        """How often an action was sent once more, with its first request id, because its answer was lost."""
+        return self._sent_again
+
     async def act(self, action: Action, *, expected_version: int | None = None) -> int:
         """Plays an action chosen on the version that is held, or on `expected_version`.
 
         The answer is the version of the room after it; by then `view` shows what it did. Raises
         ActionRefusedError with the reason of the rules, StaleVersionError when the room has moved on,
-        RewoundError when its past was lost meanwhile, TableEndedError or what ended the table. The action
-        then did not apply, except that nobody can tell after the end of the table.
+        RewoundError when its past was lost meanwhile, TableEndedError or what ended the table, and UnavailableError
+        when the store stays away for longer than the retry policy waits. The action then did not apply, except that
+        nobody can tell after the last two.
         """
         if self._ended:
             raise self.error or TableEndedError("the table is closed")
@@ -88,12 +111,11 @@ class Table(Follower):
             expected_version=self.version if expected_version is None else expected_version,
             action=action_to_proto(action),
         )
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._pending[request.request_id] = (request, answer)
+        loop = asyncio.get_running_loop()
+        pending = self._pending[request.request_id] = _Pending(request, loop.create_future(), loop.time())
         try:
-            if self._play is not None:
-                await self._send(self._play, game.PlayRequest(action=request))
-            return await answer
+            await self._ask(pending)
+            return await pending.answer
         finally:
             self._pending.pop(request.request_id, None)
 
@@ -129,22 +151,47 @@ class Table(Follower):
     async def _take(self, message: News) -> None:
         assert isinstance(message, game.PlayResponse), "a Play stream carries nothing else"
         if message.HasField("snapshot") and message.snapshot.rewound:
-            for _, answer in self._pending.values():
-                _fail(answer, RewoundError("the room was set back before the action was answered"))
+            for pending in self._pending.values():
+                _fail(pending.answer, RewoundError("the room was set back before the action was answered"))
         for result in message.results:
-            pending = self._pending.get(result.request_id)
-            if pending is None:
-                continue  # its caller did not wait for it
-            if result.HasField("error"):
-                _fail(pending[1], error_from_status(result.error))
-            elif not pending[1].done():
-                pending[1].set_result(result.version)
+            waiting = self._pending.get(result.request_id)
+            if waiting is not None:  # else its caller did not wait for it
+                self._settle(waiting, result)
         if self._play is None:
             self._play = self._opening
-            for request, answer in list(self._pending.values()):
-                if self._play is not None and not answer.done():
-                    await self._send(self._play, game.PlayRequest(action=request))
+            for pending in list(self._pending.values()):
+                await self._ask(pending)
         self._bring_entropy()
+
+    def _settle(self, pending: _Pending, result: game.ActionResult) -> None:
+        """Tells a caller what became of its action, unless the service itself does not know."""
+        if not result.HasField("error"):
+            if not pending.answer.done():
+                pending.answer.set_result(result.version)
+            return
+        error = error_from_status(result.error)
+        waited = asyncio.get_running_loop().time() - pending.since
+        if not isinstance(error, UnavailableError) or waited > self._calls.retry.give_up_after_seconds:
+            _fail(pending.answer, error)
+            return
+        pending.failures += 1
+        pause = self._calls.retry.pause_seconds(pending.failures, error)
+        repeat = asyncio.create_task(self._repeat(pending, pause), name=f"repeat {self.room_id}")
+        self._repeats.add(repeat)
+        repeat.add_done_callback(self._repeats.discard)
+
+    async def _repeat(self, pending: _Pending, pause_seconds: float) -> None:
+        """Sends an action once more after a pause; where there is no stream by then, the next one brings it."""
+        await asyncio.sleep(pause_seconds)
+        await self._ask(pending)
+
+    async def _ask(self, pending: _Pending) -> None:
+        """Sends an action that has no answer yet, if there is a stream."""
+        if self._play is None or pending.answer.done():
+            return
+        self._sent_again += pending.sends > 0
+        pending.sends += 1
+        await self._send(self._play, game.PlayRequest(action=pending.request))
 
     async def _send(self, stream: PlayStream, request: game.PlayRequest) -> None:
         """Writes to a stream. Where that fails the reader finds out as well, and what is pending is sent
@@ -186,8 +233,10 @@ class Table(Follower):
 
     def _finish(self) -> None:
         self._play = None
-        for _, answer in self._pending.values():
-            _fail(answer, self.error or TableEndedError("the table was closed"))
+        for repeat in self._repeats:
+            repeat.cancel()
+        for pending in self._pending.values():
+            _fail(pending.answer, self.error or TableEndedError("the table was closed"))
 
 
 def _fail(answer: asyncio.Future[int], error: RamiClientError) -> None:

@@ -41,6 +41,8 @@ class FakeGame:
         """So many actions break their stream before they are played."""
         self.lose_answers = 0
         """So many actions are played, and their stream breaks before the answer."""
+        self.store_lapses: list[bool] = []
+        """For the next actions in order: whether one is played, while its answer is that the store is away."""
         self.streams = 0
         """Play and watch streams that are open."""
         self.break_status = status_of("SHUTTING_DOWN", retry_after_seconds=0.01)
@@ -150,13 +152,21 @@ class FakeGame:
                 self.lose_actions -= 1
                 feed.lost = True
             else:
-                result = self._judge(room, seat, played)
+                result = self._answer(room, seat, played)
                 if self.lose_answers and result.version:
                     self.lose_answers -= 1
                     feed.lost = True
                 else:
                     feed.results.append(result)
             room.wake()
+
+    def _answer(self, room: FakeRoom, seat: int, played: game.PlayAction) -> game.ActionResult:
+        if not self.store_lapses:
+            return self._judge(room, seat, played)
+        if self.store_lapses.pop(0):
+            self._judge(room, seat, played)
+        away = status_of("STORE_UNAVAILABLE", retry_after_seconds=0.01)
+        return game.ActionResult(request_id=played.request_id, error=away)
 
     def _judge(self, room: FakeRoom, seat: int, played: game.PlayAction) -> game.ActionResult:
         result = game.ActionResult(request_id=played.request_id)

@@ -170,6 +170,42 @@ async def test_an_action_on_a_breaking_stream_is_played_exactly_once(fault: str)
         first, second = server.requests("action")
         assert first == second
         assert table.view == the_view(room)
+        assert table.sent_again == 1
+
+
+@pytest.mark.parametrize("lapses", [[False], [True], [False, True, False]])
+async def test_an_action_that_the_store_had_no_time_for_is_asked_again_and_played_once(lapses: list[bool]) -> None:
+    async with playing(["ann", "bob"]) as (server, room, _, table):
+        before = room.version
+        server.store_lapses = list(lapses)
+        assert await table.act(table.legal_actions[0]) == room.version == before + 1
+        first, *others = server.requests("action")
+        assert all(other == first for other in others)
+        assert table.sent_again == len(others) == len(lapses)
+        assert len(server.requests("Play")) == 1
+
+
+async def test_a_store_that_stays_away_is_told_and_the_table_goes_on() -> None:
+    retry = RetryPolicy(first_backoff_seconds=0.01, max_backoff_seconds=0.02, give_up_after_seconds=0.1)
+    async with playing(["ann", "bob"], retry=retry) as (server, room, _, table):
+        server.store_lapses = [False] * 1_000
+        with pytest.raises(UnavailableError) as caught:
+            await table.act(table.legal_actions[0])
+        assert caught.value.reason == "STORE_UNAVAILABLE"
+        server.store_lapses.clear()
+        assert await table.act(table.legal_actions[0]) == room.version
+
+
+async def test_nothing_is_asked_again_of_a_table_that_was_closed() -> None:
+    slow = RetryPolicy(first_backoff_seconds=60, max_backoff_seconds=60)
+    async with playing(["ann", "bob"], retry=slow) as (server, _, _, table):
+        server.store_lapses = [False]
+        pending = asyncio.create_task(table.act(table.legal_actions[0]))
+        await eventually(lambda: not server.store_lapses, "the action is answered")
+        await table.close()
+        with pytest.raises(TableEndedError):
+            await pending
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("repeat ")]
 
 
 async def test_a_gap_is_filled_by_resuming_with_the_cursor() -> None:
