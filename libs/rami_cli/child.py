@@ -128,6 +128,11 @@ class Child:
             await self._reader
         return code
 
+    def kill(self) -> None:
+        """Kills the process and its session with signal 9: nothing of it can clean up. Does nothing without one."""
+        if self.pid is not None:
+            _signal_session(self.pid, signal.SIGKILL)
+
     async def stop(self, grace_seconds: float) -> None:
         """Ends the process: SIGTERM, and SIGKILL when it is still there after the grace. Idempotent."""
         process = self._process

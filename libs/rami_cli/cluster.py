@@ -142,6 +142,10 @@ class Cluster:
         """The process id of every process, by name."""
         return self._running.pids()
 
+    async def kill(self, name: str) -> None:
+        """Kills a process with signal 9, and whatever it has started; returns when it is back."""
+        await self._running.kill(name)
+
     @property
     def _running(self) -> Supervisor:
         assert self._supervisor is not None, "the cluster has been entered"
@@ -188,7 +192,7 @@ class Cluster:
             *(sys.executable, "-m", store_process.__name__, str(directory)),
             *("--orphan-removes", str(folder)),
         )
-        spec = ChildSpec("store", command, {**os.environ}, _pinned_store)
+        spec = ChildSpec("store", command, {**os.environ, **self._options.environment}, _pinned_store)
         return str((await supervisor.start(spec))["url"])
 
     def _service(self, name: str, shared: Mapping[str, str], replica: int = 1) -> ChildSpec:

@@ -2,9 +2,9 @@
 
     python -m rami_cli.store_process DIRECTORY [--orphan-removes FOLDER]
 
-Keeps the data in DIRECTORY, so that a restart brings everything back. Listens on the port that RAMI_STORE_PORT names,
-or on a free one. Ends when its server does. When its parent has died it removes FOLDER at its end, which nobody else is
-left to do.
+Keeps the data in DIRECTORY, so that a restart brings everything back: where RAMI_DURABILITY is fsync, with all that was
+acknowledged. Listens on the port that RAMI_STORE_PORT names, or on a free one. Ends when its server does. When its
+parent has died it removes FOLDER at its end, which nobody else is left to do.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from rami_kit.embedded import EmbeddedStore
+from rami_kit.settings import Durability
 
 PORT_VARIABLE = "RAMI_STORE_PORT"
+DURABILITY_VARIABLE = "RAMI_DURABILITY"
 
 
 def end_leftover(directory: Path) -> None:
@@ -44,8 +46,10 @@ async def run(directory: Path, port: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         loop.add_signal_handler(number, ended.set)
     end_leftover(directory)
-    # Quick, and brings a killed server back with all but perhaps its last moments ("memory" promises no more).
-    options = {"appendonly": "yes", "appendfsync": "everysec"}
+    # Once a second is quick, and brings a killed server back with all but perhaps its last moments: "memory" promises
+    # no more.
+    durable = os.environ.get(DURABILITY_VARIABLE) == Durability.FSYNC
+    options = {"appendonly": "yes", "appendfsync": "always" if durable else "everysec"}
     store = EmbeddedStore(directory=directory, port=port or free_port(), options=options)
     await asyncio.to_thread(store.start)
     pid = store.pid

@@ -55,6 +55,8 @@ class Supervisor:
         self._tell = tell
         self._children: list[Child] = []
         self._keepers: list[asyncio.Task[None]] = []
+        self._awaited: dict[str, list[asyncio.Future[None]]] = {}
+        """Who waits for a child to be back, by its name."""
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def start(self, spec: ChildSpec) -> Ready:
@@ -86,6 +88,24 @@ class Supervisor:
             self._failure.cancel()
         elif not self._failure.cancelled():
             self._failure.exception()  # whoever wanted to know has asked
+
+    async def kill(self, name: str) -> None:
+        """Kills a running child with signal 9; returns when it has been started again and is ready.
+
+        Raises KeyError for a name that no child has, and ChildDiedError when it cannot be started again.
+        """
+        child = {child.spec.name: child for child in self._children}[name]
+        back = asyncio.get_running_loop().create_future()
+        self._awaited.setdefault(name, []).append(back)
+        child.kill()
+        failed = asyncio.ensure_future(self.failed())
+        try:
+            await asyncio.wait({back, failed}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            failed.cancel()
+            await asyncio.gather(failed, return_exceptions=True)
+        if not back.done():
+            self._failure.result()
 
     def pids(self) -> dict[str, int | None]:
         """The process id of every child, by name."""
@@ -120,3 +140,6 @@ class Supervisor:
                     self._failure.set_exception(error)
                 return
             self._tell(f"{child.spec.name} is back")
+            for back in self._awaited.pop(child.spec.name, ()):
+                if not back.done():
+                    back.set_result(None)

@@ -74,6 +74,11 @@ async def test_everything_is_started_in_order_and_knows_its_peers(recorder: Reco
     assert addresses.metrics["game-2"] == "127.0.0.1:5003"
 
 
+async def test_the_store_is_told_how_durable_it_must_be(recorder: Recorder) -> None:
+    async with Cluster(ClusterOptions(auto_ports=True, environment={"RAMI_DURABILITY": "fsync"})):
+        assert recorder.told("store")["RAMI_DURABILITY"] == recorder.told("game")["RAMI_DURABILITY"] == "fsync"
+
+
 async def test_a_restart_keeps_the_ports(recorder: Recorder) -> None:
     async with Cluster(ClusterOptions(auto_ports=True)):
         pass

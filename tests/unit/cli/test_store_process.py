@@ -19,10 +19,10 @@ from support.waiting import eventually
 QUICK = Patience(stop_seconds=10.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
 
 
-def store_spec(folder: Path) -> ChildSpec:
+def store_spec(folder: Path, **environment: str) -> ChildSpec:
     (folder / "store").mkdir()
     command = (sys.executable, "-m", "rami_cli.store_process", str(folder / "store"))
-    return ChildSpec("store", command, dict(os.environ), lambda ready: {"RAMI_STORE_PORT": str(ready["port"])})
+    return ChildSpec("store", command, os.environ | environment, lambda ready: {"RAMI_STORE_PORT": str(ready["port"])})
 
 
 def server_pid(folder: Path) -> int:
@@ -58,6 +58,17 @@ async def test_a_killed_store_is_back_with_its_data_and_port(victim: str, tmp_pa
     finally:
         await supervisor.stop()
     assert is_gone(server)
+
+
+@pytest.mark.parametrize(("durability", "synced"), [("memory", "everysec"), ("fsync", "always")])
+async def test_the_store_keeps_what_the_durability_promises(durability: str, synced: str, tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, patience=QUICK)
+    try:
+        ready = await supervisor.start(store_spec(tmp_path, RAMI_DURABILITY=durability))
+        with redis.Redis.from_url(ready["url"]) as client:
+            assert client.config_get("appendonly", "appendfsync") == {"appendonly": "yes", "appendfsync": synced}
+    finally:
+        await supervisor.stop()
 
 
 async def test_an_orphan_removes_what_its_parent_left(tmp_path: Path) -> None:

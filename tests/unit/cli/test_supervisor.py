@@ -111,6 +111,28 @@ async def test_what_a_dead_child_leaves_behind_ends_with_it(programs: Programs, 
     await eventually(lambda: all(is_gone(pid) for pid in programs.pids()), "every process is gone")
 
 
+async def test_a_kill_returns_when_the_child_is_back(programs: Programs, tmp_path: Path) -> None:
+    async with supervising(tmp_path) as (supervisor, told):
+        await supervisor.start(programs.spec("ai", "--grandchild"))
+        front, grandchild = programs.pids()
+        await supervisor.kill("ai")
+        assert told == ["ai ended with exit code -9; starting it again", "ai is back"]
+        assert is_gone(front)
+        await eventually(lambda: is_gone(grandchild), "the grandchild is gone")
+        with pytest.raises(KeyError):
+            await supervisor.kill("nobody")
+
+
+async def test_a_kill_of_what_cannot_come_back_is_told(programs: Programs, tmp_path: Path) -> None:
+    allowed = tmp_path / "allowed"
+    allowed.touch()
+    async with supervising(tmp_path) as (supervisor, _):
+        await supervisor.start(programs.spec("game", "--exit-unless", str(allowed)))
+        allowed.unlink()
+        with pytest.raises(ChildDiedError):
+            await supervisor.kill("game")
+
+
 async def test_a_child_that_cannot_start_ends_it_all_with_its_log(programs: Programs, tmp_path: Path) -> None:
     async with supervising(tmp_path) as (supervisor, _):
         with pytest.raises(ChildDiedError) as caught:
