@@ -6,9 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TESTS ?=
+PART ?= --help
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up play test test-chaos lint format gen check-gen docs lock clean
+.PHONY: help env demo up play test test-chaos lint format gen check-gen docs bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,6 +37,9 @@ test: $(STAMP) ## Run every test (TESTS=path narrows it down)
 
 test-chaos: $(STAMP) ## Run the long chaos loops: processes killed and connections cut at hundreds of seeded moments
 	@$(BIN)/pytest tests/chaos -m chaos_long $(ARGS)
+
+bench: $(STAMP) ## Measure a part of the system (PART=bots; ARGS=--help tells what can be set)
+	@$(BIN)/rami bench $(PART) $(ARGS)
 
 lint: $(STAMP) ## Check style, types, imports between packages, and the contract
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """Matches of bots against bots, to measure them: paired deals, so that luck of the cards cancels out.
 
-A pair of a duel is the same decks played with the seats turned: with two seats each bot holds each seat once, and with
-more seats the challenger holds every seat once among copies of the other bot. Everything follows from one seed;
-the clock that times decisions is the caller's.
+A deal of a duel is played once for every seat of the challenger, always with the same decks; copies of the other bot
+hold the other seats. A deal with these rotations is one sample: its games are not independent, deals are. Everything
+follows from one seed; the clock that times decisions is the caller's. A match to 1 point is a single round.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from math import sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from rami_bots.policy import Policy, time_enough
 from rami_engine import (
@@ -27,7 +28,20 @@ from rami_engine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rami_engine import Action
+
+DEVIATIONS_OF_95_PERCENT: Final = 1.96
+"""Standard errors on either side of a mean within which the true mean lies 95 times in 100."""
+
+
+class Player(Protocol):
+    """Whoever plays a seat in the arena. It is shown the whole match; an honest one looks at what its seat sees."""
+
+    def __call__(self, match: MatchState, seat: int, seed: int) -> Action:
+        """A legal action of the seat to move."""
+        ...  # pragma: no cover
 
 
 @dataclass(slots=True)
@@ -44,21 +58,39 @@ class Played:
 
 
 @dataclass(slots=True)
-class Tally:
-    """How a challenger fared in a duel."""
+class Sample:
+    """How a challenger fared in one deal, over all rotations of the seats."""
 
-    matches: int = 0
+    games: int = 0
     wins: int = 0
-    lead: int = 0
-    """Sum over the matches of the challenger's score less the mean score of the others, times the number of others."""
+    lead: float = 0.0
+    """Sum over the games of the challenger's score less the mean score of the others."""
+    rounds: int = 0
     seconds: list[float] = field(default_factory=list)
     """Time of every decision of the challenger."""
     rival_seconds: list[float] = field(default_factory=list)
 
+
+class Estimate(NamedTuple):
+    """A mean over deals, and how far off it may be."""
+
+    mean: float
+    margin: float
+    """Half the width of the 95 % interval; 0 for fewer than two deals."""
+
     @property
-    def win_rate(self) -> float:
-        """Share of matches won; 0 before the first."""
-        return self.wins / self.matches if self.matches else 0.0
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.margin
+
+
+def honest(policy: Policy) -> Player:
+    """A player that asks a policy, which sees what its seat sees."""
+
+    def play(match: MatchState, seat: int, seed: int) -> Action:
+        return policy(seat_view(match, seat), legal_actions(match, seat), seed, time_enough)
+
+    return play
 
 
 def deck_of(seed: int, match_number: int, round_number: int) -> bytes:
@@ -69,7 +101,7 @@ def deck_of(seed: int, match_number: int, round_number: int) -> bytes:
 
 
 def play_match(
-    policies: Sequence[Policy],
+    players: Sequence[Player],
     options: RuleOptions,
     guards: Guards,
     *,
@@ -78,13 +110,13 @@ def play_match(
     clock: Callable[[], float],
     watch: Callable[[MatchState], None] | None = None,
 ) -> Played:
-    """One match, seat s played by `policies[s]`. `watch` is shown the match after every action.
+    """One match, seat s played by `players[s]`. `watch` is shown the match after every action.
 
-    Raises IllegalAction should a bot choose what the rules refuse.
+    Raises IllegalAction should a player choose what the rules refuse.
     """
-    match = new_match(len(policies), options, guards)
+    match = new_match(len(players), options, guards)
     generator = _generator(f"policy {seed} {match_number}")
-    seconds: list[list[float]] = [[] for _ in policies]
+    seconds: list[list[float]] = [[] for _ in players]
     rounds = 0
     while match.phase != Phase.MATCH_OVER:
         rounds += 1
@@ -93,10 +125,9 @@ def play_match(
         assert current is not None
         while match.phase in (Phase.DRAW, Phase.PLAY):
             seat = current.turn
-            view, legal = seat_view(match, seat), legal_actions(match, seat)
             policy_seed = generator.getrandbits(64)
             begun = clock()
-            action = policies[seat](view, legal, policy_seed, time_enough)
+            action = players[seat](match, seat, policy_seed)
             seconds[seat].append(clock() - begun)
             apply(match, seat, action)
             if watch is not None:
@@ -106,30 +137,52 @@ def play_match(
 
 
 def duel(
-    challenger: Policy,
-    other: Policy,
-    pairs: range,
+    challenger: Player,
+    other: Player,
+    deals: Iterable[int],
     clock: Callable[[], float],
     *,
     players: int = 2,
     seed: int = 0,
     options: RuleOptions | None = None,
-) -> Tally:
-    """The challenger in each seat in turn, once per number of `pairs`, every other seat held by the other bot."""
-    tally = Tally()
-    for match_number in pairs:
+) -> Iterator[Sample]:
+    """A sample for each numbered deal: the challenger in each seat in turn, every other seat held by the other."""
+    for match_number in deals:
+        sample = Sample()
         for seat in range(players):
-            policies = [other] * players
-            policies[seat] = challenger
+            seated = [other] * players
+            seated[seat] = challenger
             played = play_match(
-                policies, options or RuleOptions(), Guards(), seed=seed, match_number=match_number, clock=clock
+                seated, options or RuleOptions(), Guards(), seed=seed, match_number=match_number, clock=clock
             )
-            tally.matches += 1
-            tally.wins += played.winner == seat
-            tally.lead += players * played.scores[seat] - sum(played.scores)
+            score = played.scores[seat]
+            sample.games += 1
+            sample.wins += played.winner == seat
+            sample.lead += score - (sum(played.scores) - score) / (players - 1)
+            sample.rounds += played.rounds
             for other_seat, seconds in enumerate(played.seconds):
-                (tally.seconds if other_seat == seat else tally.rival_seconds).extend(seconds)
-    return tally
+                (sample.seconds if other_seat == seat else sample.rival_seconds).extend(seconds)
+        yield sample
+
+
+def win_rate(samples: Sequence[Sample]) -> Estimate:
+    """Share of games that the challenger won. At least one sample."""
+    return estimate([sample.wins / sample.games for sample in samples])
+
+
+def mean_lead(samples: Sequence[Sample]) -> Estimate:
+    """The challenger's lead over the mean score of the others, per game. At least one sample."""
+    return estimate([sample.lead / sample.games for sample in samples])
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of independent values with its margin. At least one value."""
+    count = len(values)
+    mean = sum(values) / count
+    if count == 1:
+        return Estimate(mean, 0.0)
+    variance = sum([(value - mean) ** 2 for value in values]) / (count - 1)
+    return Estimate(mean, DEVIATIONS_OF_95_PERCENT * sqrt(variance / count))
 
 
 def _generator(label: str) -> random.Random:

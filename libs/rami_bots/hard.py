@@ -53,10 +53,15 @@ class Candidate(NamedTuple):
 
 def play_hard(view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
     """Hard's choice. The seed makes the supposed deals."""
-    candidates = _draws(view, legal) if is_draw(legal) else _plays(view, legal)
+    candidates = candidates_of(view, legal)
     if len(candidates) == 1:
         return candidates[0].action
     return candidates[_clearly_best(view, candidates, seed, out_of_time)].action
+
+
+def candidates_of(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
+    """What is worth a try, Normal's choice first."""
+    return _draws(view, legal) if is_draw(legal) else _plays(view, legal)
 
 
 def _draws(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
@@ -107,9 +112,9 @@ def _clearly_best(view: SeatView, candidates: Sequence[Candidate], seed: int, ou
             gains = {place: tried for place, tried in gains.items() if _mean(tried) > -CLEAR * _error(tried)}
             if not gains:
                 return 0
-        default = _points(view, candidates[0], world)
+        default = round_points(view, candidates[0], world)
         for place, tried in gains.items():
-            tried.append(_points(view, candidates[place], world) - default)
+            tried.append(round_points(view, candidates[place], world) - default)
     clear = [
         (_mean(tried), -place)
         for place, tried in gains.items()
@@ -118,7 +123,7 @@ def _clearly_best(view: SeatView, candidates: Sequence[Candidate], seed: int, ou
     return -max(clear)[1] if clear else 0
 
 
-def _points(view: SeatView, candidate: Candidate, world: World) -> float:
+def round_points(view: SeatView, candidate: Candidate, world: World) -> float:
     """What the round brings in a supposed deal when the seat goes on so; negative when a rival wins it."""
     seat, players = seat_of(view), view.players
     table = Table(world.hands, world.stock, view.discards, candidate.melds, view.options.ace_high)

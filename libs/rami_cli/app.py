@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from rami_cli.bench import bench
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.demo import DemoOptions, run_demo
 from rami_cli.lines import LineReader
@@ -30,6 +31,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(bench)
 
 DEFAULT_GAME = "127.0.0.1:7001"
 DEFAULT_MATCHMAKING = "127.0.0.1:7003"

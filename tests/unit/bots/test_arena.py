@@ -1,42 +1,50 @@
 """The arena plays fair: paired deals, every seat once, the same result for the same seed."""
 
 import itertools
+from collections.abc import Callable
 
-from rami_bots import find_bot
-from rami_bots.arena import deck_of, duel, play_match
+import pytest
+
+from rami_bots import BOTS, UnknownBot, find_bot
+from rami_bots.arena import Sample, deck_of, duel, estimate, honest, mean_lead, play_match, win_rate
+from rami_bots.open_hand import play_open_hand
 from rami_engine import Guards, RuleOptions
 
-EASY, NORMAL = find_bot("easy").policy, find_bot("normal").policy
+EASY, NORMAL, HARD = (honest(find_bot(bot).policy) for bot in ("easy", "normal", "hard"))
 SHORT = RuleOptions(target_score=30)
+ROUND = RuleOptions(target_score=1)
 
 
-def ticking() -> float:
-    return next(TICKS)
+def ticking(step: float = 0.5) -> Callable[[], float]:
+    ticks = itertools.count(0.0, step)
+    return lambda: next(ticks)
 
 
-TICKS = itertools.count(0.0, 0.5)
+def won(samples: list[Sample]) -> list[int]:
+    return [sample.wins for sample in samples]
 
 
 def test_a_bot_wins_its_share_against_itself() -> None:
     for players in (2, 3, 4):
-        tally = duel(EASY, EASY, range(5), ticking, players=players, options=SHORT)
-        assert tally.matches == 5 * players
-        assert tally.wins == 5
-        assert tally.lead == 0
-
-
-def test_normal_beats_easy() -> None:
-    tally = duel(NORMAL, EASY, range(60), ticking, options=SHORT)
-    assert tally.win_rate > 0.5
-    assert tally.lead > 0
+        samples = list(duel(EASY, EASY, range(5), ticking(), players=players, options=SHORT))
+        assert [sample.games for sample in samples] == [players] * 5
+        assert won(samples) == [1] * 5
+        assert mean_lead(samples).mean == pytest.approx(0)
 
 
 def test_a_duel_follows_from_its_seed() -> None:
-    first = duel(NORMAL, EASY, range(4), ticking, seed=1, options=SHORT)
-    again = duel(NORMAL, EASY, range(4), ticking, seed=1, options=SHORT)
-    other = duel(NORMAL, EASY, range(4), ticking, seed=2, options=SHORT)
-    assert (first.wins, first.lead) == (again.wins, again.lead)
-    assert (first.wins, first.lead) != (other.wins, other.lead)
+    first, again, other = (
+        [(sample.wins, sample.lead) for sample in duel(NORMAL, EASY, range(6), ticking(), seed=seed, options=SHORT)]
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_a_deal_does_not_depend_on_the_deals_before_it() -> None:
+    together = [sample.lead for sample in duel(NORMAL, EASY, range(4), ticking(), options=SHORT)]
+    alone = [next(duel(NORMAL, EASY, [deal], ticking(), options=SHORT)).lead for deal in range(4)]
+    assert together == alone
 
 
 def test_decks_differ_by_seed_match_and_round() -> None:
@@ -53,7 +61,7 @@ def test_every_decision_is_timed_by_the_clock_of_the_caller() -> None:
         Guards(),
         seed=3,
         match_number=0,
-        clock=ticking,
+        clock=ticking(),
         watch=lambda match: seen.append(match.turns),
     )
     assert sum(len(times) for times in played.seconds) == len(seen)
@@ -63,5 +71,24 @@ def test_every_decision_is_timed_by_the_clock_of_the_caller() -> None:
     assert played.rounds >= 1
 
 
-def test_an_empty_tally_has_no_win_rate() -> None:
-    assert duel(EASY, EASY, range(0), ticking).win_rate == 0.0
+def test_a_match_to_one_point_is_a_round() -> None:
+    samples = list(duel(NORMAL, EASY, range(4), ticking(), players=3, options=ROUND))
+    assert [sample.rounds for sample in samples] == [3] * 4
+
+
+def test_a_margin_is_that_of_independent_deals() -> None:
+    mean, margin = estimate([0.0, 1.0, 1.0, 0.0])
+    assert mean == 0.5
+    assert margin == pytest.approx(1.96 * (1 / 3 / 4) ** 0.5)
+    assert estimate([0.25]).margin == 0
+    assert estimate([1.0, 1.0]).low == 1
+
+
+def test_seeing_all_cards_helps_and_no_bot_does() -> None:
+    # Both weigh the same candidates by the same playouts.
+    samples = list(duel(play_open_hand, HARD, range(8), ticking(), options=ROUND))
+    assert win_rate(samples).mean > 0.5
+    assert len(BOTS) == 3
+    for name in ("open-hand", "open_hand"):
+        with pytest.raises(UnknownBot):
+            find_bot(name)
