@@ -251,10 +251,10 @@ class Cluster:
 
 
 async def _all_serving(targets: list[str]) -> None:
-    await asyncio.gather(*(_serving(target) for target in targets))
+    await asyncio.gather(*(serving(target) for target in targets))
 
 
-async def _serving(target: str) -> None:
+async def serving(target: str) -> None:
     """Waits until the service behind a target says SERVING."""
     async with grpc.aio.insecure_channel(target) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
