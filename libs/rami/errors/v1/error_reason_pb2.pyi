@@ -215,6 +215,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNAVAILABLE: The process is draining: call again, another replica answers.
     Metadata: {}
     """
+    ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 85
+    """RESOURCE_EXHAUSTED: The edge holds as many waiting calls as the services answer in good time: RetryInfo says when to
+    come back. Nothing of the call has been applied.
+    Metadata: {}
+    """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 90
     """INTERNAL: A defect of the service. The text never says more; the log of the service does.
     Metadata: {}
@@ -409,6 +414,11 @@ Metadata: {"peer": "game"}
 """
 ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 84
 """UNAVAILABLE: The process is draining: call again, another replica answers.
+Metadata: {}
+"""
+ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 85
+"""RESOURCE_EXHAUSTED: The edge holds as many waiting calls as the services answer in good time: RetryInfo says when to
+come back. Nothing of the call has been applied.
 Metadata: {}
 """
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 90
