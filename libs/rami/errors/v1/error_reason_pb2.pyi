@@ -76,7 +76,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Metadata: {}
     """
     ERROR_REASON_DEADLINE_REQUIRED: _ErrorReason.ValueType  # 22
-    """INVALID_ARGUMENT: A unary call came without a deadline.
+    """INVALID_ARGUMENT: A unary call came without a deadline. Longer ones than max_seconds are cut to that.
     Metadata: {"max_seconds": "60"}
     """
     ERROR_REASON_MESSAGE_TOO_LARGE: _ErrorReason.ValueType  # 23
@@ -90,6 +90,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 25
     """ABORTED: expected_version is not the current version of the room: look at the current state and choose again.
     Metadata: {"current_version": "42"}
+    """
+    ERROR_REASON_CALL_TOO_LONG: _ErrorReason.ValueType  # 26
+    """DEADLINE_EXCEEDED: The call was not done within the longest deadline that a service grants; its own was longer.
+    Metadata: {"max_seconds": "60"}
     """
     ERROR_REASON_TOKEN_MISSING: _ErrorReason.ValueType  # 30
     """UNAUTHENTICATED: The call carries no bearer token.
@@ -196,11 +200,13 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Metadata: {}
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 80
-    """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back.
-    Metadata: {}
+    """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
+    stream count as calls; one too many is a result on the stream, not its end.
+    Metadata: {"limit": "rate_per_player"} or {"limit": "rate_per_address"}
     """
     ERROR_REASON_LIMIT_REACHED: _ErrorReason.ValueType  # 81
-    """RESOURCE_EXHAUSTED: The caller has reached a cap, such as streams or rooms a player.
+    """RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,
+    watches_per_ticket; or the replica has: streams_per_process.
     Metadata: {"limit": "rooms_per_player", "value": "8"}
     """
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 82
@@ -277,7 +283,7 @@ ERROR_REASON_MALFORMED_MESSAGE: ErrorReason.ValueType  # 21
 Metadata: {}
 """
 ERROR_REASON_DEADLINE_REQUIRED: ErrorReason.ValueType  # 22
-"""INVALID_ARGUMENT: A unary call came without a deadline.
+"""INVALID_ARGUMENT: A unary call came without a deadline. Longer ones than max_seconds are cut to that.
 Metadata: {"max_seconds": "60"}
 """
 ERROR_REASON_MESSAGE_TOO_LARGE: ErrorReason.ValueType  # 23
@@ -291,6 +297,10 @@ Metadata: {}
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 25
 """ABORTED: expected_version is not the current version of the room: look at the current state and choose again.
 Metadata: {"current_version": "42"}
+"""
+ERROR_REASON_CALL_TOO_LONG: ErrorReason.ValueType  # 26
+"""DEADLINE_EXCEEDED: The call was not done within the longest deadline that a service grants; its own was longer.
+Metadata: {"max_seconds": "60"}
 """
 ERROR_REASON_TOKEN_MISSING: ErrorReason.ValueType  # 30
 """UNAUTHENTICATED: The call carries no bearer token.
@@ -397,11 +407,13 @@ ERROR_REASON_PLAYER_NOT_FOUND: ErrorReason.ValueType  # 74
 Metadata: {}
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 80
-"""RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back.
-Metadata: {}
+"""RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
+stream count as calls; one too many is a result on the stream, not its end.
+Metadata: {"limit": "rate_per_player"} or {"limit": "rate_per_address"}
 """
 ERROR_REASON_LIMIT_REACHED: ErrorReason.ValueType  # 81
-"""RESOURCE_EXHAUSTED: The caller has reached a cap, such as streams or rooms a player.
+"""RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,
+watches_per_ticket; or the replica has: streams_per_process.
 Metadata: {"limit": "rooms_per_player", "value": "8"}
 """
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 82
