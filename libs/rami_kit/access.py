@@ -13,7 +13,9 @@ class Access(Enum):
     """What a caller must show to reach a method."""
 
     PUBLIC = "public"
-    """Nothing: a token is not even looked at. Health, reflection, rule sheets, signing in a guest."""
+    """Nothing: a token is not even looked at. Reflection, rule sheets, signing in a guest."""
+    PROBE = "probe"
+    """Nothing, and as often as they like. Health: an orchestrator that is told "too often" ends a healthy process."""
     PLAYER = "player"
     """A player's token. Service tokens are refused: a service has no seat."""
     SERVICE = "service"

@@ -27,6 +27,7 @@ from grpc_reflection.v1alpha import reflection
 
 from rami_kit import health
 from rami_kit.access import Access
+from rami_kit.admission import Admission
 from rami_kit.auth import ServiceTokens, TokenVerifier
 from rami_kit.backoff import Backoff
 from rami_kit.interceptor import ServiceInterceptor
@@ -80,10 +81,11 @@ class App:
         try:
             verifier = TokenVerifier.from_settings(settings, self.audience)
             self.interceptor = ServiceInterceptor(
-                verifier=verifier,
+                admission=Admission.from_settings(settings, verifier, self.metrics.grpc),
                 metrics=self.metrics.grpc,
                 max_message_bytes=settings.max_message_bytes,
                 max_stream_seconds=settings.max_stream_seconds,
+                max_deadline_seconds=settings.max_deadline_seconds,
             )
             self.server = make_server(settings, self.interceptor)
         except JwksError as error:
@@ -224,7 +226,7 @@ class App:
             _log.warning("%s did not end in time", what)
 
     def _add_own_services(self) -> None:
-        self.interceptor.add_service(health.SERVICE_NAME, Access.PUBLIC, deadline_required=False)
+        self.interceptor.add_service(health.SERVICE_NAME, Access.PROBE, deadline_required=False)
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self.server)
         self.interceptor.add_service(reflection.SERVICE_NAME, Access.PUBLIC, deadline_required=False)
 

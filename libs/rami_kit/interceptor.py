@@ -2,7 +2,7 @@
 
 Each method's handler is wrapped once and the wrapper kept, so that a call pays only for what it uses. Raw
 bytes come in and are parsed here, which is how a malformed message becomes a status of ours; messages or
-bytes that are already encoded go out. The order of refusals: identity, deadline, size, form.
+bytes that are already encoded go out. The order of refusals: identity, rate, deadline, size, form.
 
 This is the only place where an error becomes a status. gRPC's abort raises a plain Exception, which a broad
 `except` in a handler would swallow: handlers raise RamiError and know nothing of abort.
@@ -25,7 +25,7 @@ from google.protobuf.message import DecodeError, Message
 
 from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 from rami_kit.access import Access
-from rami_kit.auth import Caller, CallerKind, TokenVerifier, set_current_caller, token_expired
+from rami_kit.auth import token_expired
 from rami_kit.backoff import jitter
 from rami_kit.errors import (
     INTERNAL_TEXT,
@@ -36,14 +36,15 @@ from rami_kit.errors import (
     refused,
     to_status,
 )
+from rami_kit.rates import Buckets, Rate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+    from rami_kit.admission import Admission, Visit
     from rami_kit.metrics import GrpcMetrics
 
-MAX_DEADLINE_SECONDS: Final = 60
-"""What callers are told when they bring no deadline."""
+MAX_DEADLINE_SECONDS: Final = 60.0
 
 _ENGINE_ERRORS: Final = (IllegalAction, MalformedAction, OptionsError)
 _OK: Final = "OK"
@@ -63,13 +64,16 @@ class _Method:
         self,
         path: str,
         handler: _Handler,
+        metrics: GrpcMetrics,
+        *,
         access: Access,
         deadline_required: bool,
-        metrics: GrpcMetrics,
+        own_rate: Buckets | None,
     ) -> None:
         self.path = path
         self.access = access
         self.deadline_required = deadline_required
+        self.own_rate = own_rate
         self.parse: Callable[[bytes], Message] = handler.request_deserializer  # type: ignore[assignment]
         self.label = path.removeprefix("/")
         self.started = metrics.started.labels(self.label)
@@ -94,15 +98,18 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
     def __init__(
         self,
         *,
-        verifier: TokenVerifier,
+        admission: Admission,
         metrics: GrpcMetrics,
         max_message_bytes: int = 65536,
         max_stream_seconds: float = 0,
+        max_deadline_seconds: float = MAX_DEADLINE_SECONDS,
     ) -> None:
-        self._verifier = verifier
+        self._admission = admission
         self._metrics = metrics
         self._max_message_bytes = max_message_bytes
         self._max_stream_seconds = max_stream_seconds
+        self._max_deadline_seconds = max_deadline_seconds
+        self._own_rates: dict[str, Buckets] = {}
         self._access: dict[str, tuple[Access, Mapping[str, Access], bool]] = {}
         self._wrapped: dict[str, _Handler] = {}
         self._running = 0
@@ -119,6 +126,11 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
     ) -> None:
         """Declares who may call the methods of a service, by its full name; `overrides` go by method name."""
         self._access[service] = (access, overrides or {}, deadline_required)
+
+    def limit_method(self, path: str, rate: Rate | None) -> None:
+        """Lets each address call a public method, such as "/rami.x.v1.XService/Y", only so often; None: as others."""
+        if rate is not None:
+            self._own_rates[path] = Buckets(rate)
 
     @property
     def running(self) -> int:
@@ -148,7 +160,14 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
     def _wrap(self, path: str, handler: _Handler) -> _Handler:
         service, name = _service_of(path), path.rpartition("/")[2]
         access, overrides, deadline_required = self._access[service]
-        method = _Method(path, handler, overrides.get(name, access), deadline_required, self._metrics)
+        method = _Method(
+            path,
+            handler,
+            self._metrics,
+            access=overrides.get(name, access),
+            deadline_required=deadline_required,
+            own_rate=self._own_rates.get(path),
+        )
         if handler.request_streaming:
             streaming = self._stream(method, handler.stream_stream, request_streaming=True)
             return grpc.stream_stream_rpc_method_handler(streaming)
@@ -161,17 +180,18 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
 
     def _unary(self, method: _Method, behaviour: Any) -> Callable[[bytes, Any], Any]:
         parse_request = self._parse
+        admit = self._admission.admit
 
         async def unary(raw: bytes, context: _Context) -> bytes:
             began = time.perf_counter()
             self._begin(method)
             code = _CANCELLED
             try:
-                if method.access is not Access.PUBLIC:
-                    self._admit(method, context)
-                if method.deadline_required:
-                    _demand_deadline(context)
-                response = await behaviour(parse_request(method, raw), context)
+                if method.access is not Access.PROBE:
+                    admit(method.access, context, method.own_rate)
+                too_long = self._deadline(method, context)
+                answer = behaviour(parse_request(method, raw), context)
+                response = await (self._cut_short(answer) if too_long else answer)
                 encoded: bytes = response if type(response) is bytes else response.SerializeToString()
             except asyncio.CancelledError:
                 code = _cancelled(context)
@@ -200,11 +220,15 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             began = time.perf_counter()
             self._begin(method)
             code = _CANCELLED
+            visit: Visit | None = None
             try:
-                expires_in = None
-                if method.access is not Access.PUBLIC:
-                    expires_in = self._admit(method, context).expires_at - time.time()
-                request = self._requests(method, incoming) if request_streaming else self._parse(method, incoming)
+                visit = self._admission.admit_stream(method.access, context)
+                expires_in = None if visit.caller is None else visit.caller.expires_at - time.time()
+                request: Any
+                if request_streaming:
+                    request = self._requests(method, incoming, visit)
+                else:
+                    request = self._parse(method, incoming)
                 await self._run_stream(behaviour(request, context), context, expires_in)
                 code = _OK
             except asyncio.CancelledError:
@@ -221,6 +245,8 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 code = refusal.code.name
                 await _abort(context, refusal)
             finally:
+                if visit is not None:
+                    visit.leave()
                 self._end()
                 method.ended(code, began)
 
@@ -243,9 +269,27 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 raise  # the handler's own
             raise (token_expired() if expires_first else _too_old()) from None
 
-    async def _requests(self, method: _Method, incoming: AsyncIterator[bytes]) -> AsyncIterator[Message]:
+    async def _requests(self, method: _Method, incoming: AsyncIterator[bytes], visit: Visit) -> AsyncIterator[Message]:
         async for raw in incoming:
+            if method.access is Access.PUBLIC:
+                # Handlers of players' streams count messages themselves, to refuse one without ending the stream.
+                visit.charge()
             yield self._parse(method, raw)
+
+    async def _cut_short(self, answer: Awaitable[Any]) -> Any:
+        """The answer of a handler whose caller would wait for longer than anybody should."""
+        limit = asyncio.timeout(self._max_deadline_seconds)
+        try:
+            async with limit:
+                return await answer
+        except TimeoutError:
+            if not limit.expired():
+                raise  # the handler's own
+            raise refused(
+                reasons.ERROR_REASON_CALL_TOO_LONG,
+                "the call was not done within the longest deadline",
+                max_seconds=f"{self._max_deadline_seconds:g}",
+            ) from None
 
     # Their parts.
 
@@ -261,17 +305,19 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
         if self._running == 0:
             self._idle.set()
 
-    def _admit(self, method: _Method, context: _Context) -> Caller:
-        caller = self._verifier.verify_metadata(context.invocation_metadata())
-        wanted = CallerKind.PLAYER if method.access is Access.PLAYER else CallerKind.SERVICE
-        if caller.kind is not wanted:
+    def _deadline(self, method: _Method, context: _Context) -> bool:
+        """Whether the deadline of a call is beyond what is granted. Raises DEADLINE_REQUIRED where one is missing."""
+        left: float | None = context.time_remaining()
+        if left is not None:
+            # A deadline of just as much as is granted may look a little longer.
+            return left > self._max_deadline_seconds + 1.0
+        if method.deadline_required:
             raise refused(
-                reasons.ERROR_REASON_SCOPE_MISSING,
-                f"the method is for {wanted.value}s only",
-                scope=wanted.value,
+                reasons.ERROR_REASON_DEADLINE_REQUIRED,
+                "a unary call needs a deadline",
+                max_seconds=f"{self._max_deadline_seconds:g}",
             )
-        set_current_caller(caller)
-        return caller
+        return False
 
     def _parse(self, method: _Method, raw: bytes) -> Message:
         if len(raw) > self._max_message_bytes:
@@ -328,15 +374,6 @@ def _aborted(context: _Context) -> str:
     """The code that a handler of somebody else's, such as health's, has aborted with."""
     code = context.code()
     return code.name if isinstance(code, grpc.StatusCode) else grpc.StatusCode.UNKNOWN.name
-
-
-def _demand_deadline(context: _Context) -> None:
-    if context.time_remaining() is None:
-        raise refused(
-            reasons.ERROR_REASON_DEADLINE_REQUIRED,
-            "a unary call needs a deadline",
-            max_seconds=MAX_DEADLINE_SECONDS,
-        )
 
 
 def _service_of(path: str) -> str:

@@ -57,6 +57,9 @@ class GrpcMetrics:
         self.in_flight = gauge(
             registry, "rami_grpc_in_flight", "RPCs begun whose handlers have not finished.", "method"
         )
+        self.limited = counter(
+            registry, "rami_grpc_limited_total", "Calls and messages refused by a rate or a cap of callers.", "limit"
+        )
 
 
 class StoreMetrics:

@@ -21,7 +21,6 @@ MAX_RECEIVED_BYTES: Final = 4 << 20
 """Limit of the core. Far above ours, so that a message that is too long is refused with a reason."""
 CLIENT_PING_SECONDS: Final = 5
 """Clients may ping this often on a silent connection; the core's default of 5 minutes cuts them off."""
-MAX_METADATA_BYTES: Final = 16 * 1024
 
 
 class PortTakenError(Exception):
@@ -34,7 +33,9 @@ def make_server(settings: ServiceSettings, *interceptors: grpc.aio.ServerInterce
         # Two processes on one port would share it without a word.
         ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", MAX_RECEIVED_BYTES),
-        ("grpc.max_metadata_size", MAX_METADATA_BYTES),
+        # Both the same: between the two the core refuses some calls, at random.
+        ("grpc.max_metadata_size", settings.max_metadata_bytes),
+        ("grpc.absolute_max_metadata_size", settings.max_metadata_bytes),
         ("grpc.http2.min_ping_interval_without_data_ms", CLIENT_PING_SECONDS * 1000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.keepalive_time_ms", 60_000),

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from rami_kit.peers import Network, parse_networks
 from rami_kit.store_url import StoreUrl
 
 ENV_PREFIX: Final = "RAMI_"
@@ -123,6 +124,12 @@ class ServiceSettings(BaseSettings):
         default=20.0, ge=0, le=600, description="Longest time from SIGTERM to the end of the process."
     )
     max_message_bytes: int = Field(default=65536, ge=1024, le=4 << 20, description="Longest accepted request message.")
+    max_metadata_bytes: int = Field(
+        default=16_384, ge=4096, le=1 << 20, description="Most metadata of a call; gRPC refuses more by itself."
+    )
+    max_deadline_seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="Longest deadline of a unary call; longer ones are cut to it."
+    )
     max_pending_calls: int = Field(
         default=1024,
         ge=1,
@@ -137,6 +144,34 @@ class ServiceSettings(BaseSettings):
         default=3600.0,
         ge=0,
         description="A stream is ended with a retry hint after this time, give or take 10 %; 0 = never.",
+    )
+
+    max_streams: int = Field(
+        default=8192, ge=0, description="Open streams of a process, such as watchers; one more is refused. 0 = no cap."
+    )
+    max_streams_per_player: int = Field(
+        default=1024,
+        ge=0,
+        description="Open streams in a process of a player, or of an address where no token is asked for; 0 = no cap.",
+    )
+    rate_per_player: float = Field(
+        default=1000.0,
+        ge=0,
+        le=1e6,
+        description="Calls and Play actions a second that a process takes from a player for long; 0 = any number.",
+    )
+    rate_per_player_burst: int = Field(default=2000, ge=1, description="As many at once, after a rest.")
+    rate_per_address: float = Field(
+        default=10_000.0,
+        ge=0,
+        le=1e6,
+        description="The same from an IPv4 address or IPv6 /64 network, bad tokens too; services' own calls are free.",
+    )
+    rate_per_address_burst: int = Field(default=20_000, ge=1, description="As many at once, after a rest.")
+    trusted_proxies: str | None = Field(
+        default=None,
+        description="Proxies before this service, such as 10.0.0.7,fd00::/8: who calls is the last address of their "
+        "x-forwarded-for. Nobody else's is believed.",
     )
 
     @model_validator(mode="before")
@@ -170,6 +205,13 @@ class ServiceSettings(BaseSettings):
             raise ValueError("is an issuer name that Rami signs with itself")
         return value
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_trusted_proxies(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_networks(value)
+        return value
+
     @model_validator(mode="after")
     def _check_whole(self) -> ServiceSettings:
         if self.needs_store and self.redis_url is None:
@@ -187,6 +229,11 @@ class ServiceSettings(BaseSettings):
         if self.tls_client_ca_file is not None and self.tls_cert_file is None:
             raise ValueError("RAMI_TLS_CLIENT_CA_FILE needs RAMI_TLS_CERT_FILE and RAMI_TLS_KEY_FILE")
         return self
+
+    @property
+    def trusted_networks(self) -> tuple[Network, ...]:
+        """The proxies whose word on who calls is believed."""
+        return parse_networks(self.trusted_proxies) if self.trusted_proxies is not None else ()
 
     @property
     def uses_built_in_secret(self) -> bool:

@@ -15,6 +15,7 @@ from game_state.seats import require_seat
 from game_state.streams import RoomStream, StreamParts, require_room_id
 from rami.game.v1 import game_service_pb2 as pb
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
+from rami_kit.rates import charge_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -67,6 +68,7 @@ async def _read(
             if request.WhichOneof("request") != "action":
                 stream.fail(InvalidRequest("action", "must be set in every request after the hello"))
                 return
+            await stream.room_for_result()
             stream.add_result(await _play(actions, room_id, player_id, request.action))
     except Exception as error:  # noqa: BLE001 - handed to the stream, which ends with it
         stream.fail(error)
@@ -75,6 +77,7 @@ async def _read(
 async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.PlayAction) -> pb.ActionResult:
     result = pb.ActionResult(request_id=action.request_id)
     try:
+        charge_message()
         changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
     except RamiError as error:
         result.error.CopyFrom(to_status(error))

@@ -6,6 +6,7 @@ both; Play adds the results of its actions.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
@@ -21,7 +22,6 @@ from rami_kit.errors import InvalidRequest, reasons, refused, shutting_down
 from rami_wire import encode_field
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncGenerator
 
     from game_state.events import CommittedStep
@@ -36,6 +36,8 @@ _EVENTS: Final = _FIELDS["events"].number
 _LEGAL_ACTIONS: Final = _FIELDS["legal_actions"].number
 _HEARTBEAT: Final = _FIELDS["heartbeat"].number
 _RESULTS: Final = _FIELDS["results"].number
+RESULTS_LIMIT: Final = 64
+"""Results that wait for a viewer who reads slowly; its next action is taken up when fewer do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class RoomStream:
         """The viewer may see the match, too, once there is one."""
         self._ended = False
         self._results: deque[tuple[int, bytes]] = deque()
+        self._results_sent = asyncio.Event()
         self._failure: Exception | None = None
         self.watcher = Watcher()
 
@@ -99,6 +102,12 @@ class RoomStream:
         """Send what became of an action, after the event that it made."""
         self._results.append((result.version, result.SerializeToString()))
         self.watcher.wake()
+
+    async def room_for_result(self) -> None:
+        """Returns when a result more may wait: who sends actions and reads no answers must not fill the memory."""
+        while len(self._results) >= RESULTS_LIMIT:
+            self._results_sent.clear()
+            await self._results_sent.wait()
 
     def fail(self, error: Exception) -> None:
         """End the stream with an error."""
@@ -242,6 +251,7 @@ class RoomStream:
         ready = []
         while self._results and self._results[0][0] <= self._place.version:
             ready.append(encode_field(_RESULTS, self._results.popleft()[1]))
+        self._results_sent.set()
         return b"".join(ready)
 
     def _heartbeat(self) -> bytes:

@@ -40,6 +40,10 @@ class MatchmakingSettings(ServiceSettings):
     guest_token_seconds: float = Field(
         2_592_000.0, ge=60, description="How long a guest's token lives; there is no other way to be that guest."
     )
+    guest_rate_per_address: float = Field(
+        50.0, ge=0, le=1e6, description="CreateGuest a second that a process takes from an address for long; 0 = any."
+    )
+    guest_rate_per_address_burst: int = Field(1000, ge=1, description="As many at once, after a rest.")
 
     match_width: float = Field(
         100.0, ge=0, description="Rating points that rivals may be apart at first; both must accept."

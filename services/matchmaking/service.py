@@ -21,6 +21,7 @@ from matchmaking.watchers import TicketWatchers
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc, player_service_pb2_grpc
 from rami_kit import keys
 from rami_kit.access import Access
+from rami_kit.admission import make_rate
 from rami_kit.auth import GuestSigner
 from rami_kit.channels import close_channels, open_channel
 from rami_kit.errors import StoreUnavailable
@@ -142,6 +143,10 @@ async def build(app: App) -> None:
             metrics=metrics,
         ),
         "rami.matchmaking.v1.MatchmakingService",
+    )
+    app.interceptor.limit_method(
+        "/rami.matchmaking.v1.PlayerService/CreateGuest",
+        make_rate(settings.guest_rate_per_address, settings.guest_rate_per_address_burst),
     )
     app.add_servicer(
         player_service_pb2_grpc.add_PlayerServiceServicer_to_server,
