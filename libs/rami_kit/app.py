@@ -18,6 +18,8 @@ import os
 import signal
 import sys
 import threading
+import time
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import uvloop
@@ -33,7 +35,8 @@ from rami_kit.backoff import Backoff
 from rami_kit.interceptor import ServiceInterceptor
 from rami_kit.jwks import JwksError
 from rami_kit.logs import configure_logging
-from rami_kit.metrics import Metrics, MetricsServer, start_metrics_server
+from rami_kit.metrics import Metrics
+from rami_kit.metrics_page import MetricsServer, start_metrics_server
 from rami_kit.redis_store import Store, StoreClock
 from rami_kit.server import PortTakenError, bind, make_server
 from rami_kit.settings import ServiceSettings, SettingsError, describe_settings, load_settings, settings_values
@@ -96,6 +99,12 @@ class App:
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._metrics_server: MetricsServer | None = None
+        self._drain_began = 0.0
+        shown = self.metrics.app
+        shown.build.labels(service_name, version("rami")).set(1)
+        shown.drain_grace.labels().set(settings.drain_grace_seconds)
+        # An event loop that hangs while it drains must not hide it: the page has a thread of its own.
+        shown.draining.read_from(lambda: time.monotonic() - self._drain_began if self._drain_began else 0.0)
 
     # What a service's build uses.
 
@@ -136,6 +145,7 @@ class App:
             if name not in methods:
                 raise LookupError(f"{service_full_name} has no method {name}")
         for name, method in methods.items():
+            self.metrics.grpc.prepare(f"{service_full_name}/{name}")
             if method.client_streaming and not method.server_streaming:
                 raise TypeError(f"{service_full_name}/{name} streams its requests alone")
             kind_is_right = inspect.isasyncgenfunction if method.server_streaming else inspect.iscoroutinefunction
@@ -154,6 +164,7 @@ class App:
     def add_check(self, name: str, check: Callable[[], bool]) -> None:
         """The process is ready only while every check holds. Checks look at what is known and never wait."""
         self._checks[name] = check
+        self.metrics.app.checks.labels(name)
 
     def spawn(self, name: str, coro_fn: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Runs a background task until the process ends.
@@ -161,6 +172,7 @@ class App:
         A crash is logged, counted, and the task begun again after a pause that grows to 5 s. One that returns
         is over. It is cancelled, and waited for, while draining.
         """
+        self.metrics.tasks.crashes.labels(name)
         task = asyncio.create_task(self._supervise(name, coro_fn), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -200,6 +212,8 @@ class App:
         if self.draining.is_set():
             return
         self.health.drain()
+        self._drain_began = time.monotonic()
+        self.metrics.app.ready.labels().set(0)
         self.draining.set()
         grace = self.settings.drain_grace_seconds
         deadline = asyncio.get_running_loop().time() + grace * 0.95
@@ -235,16 +249,23 @@ class App:
         reflection.enable_server_reflection(names, self.server)
 
     async def _follow_checks(self) -> None:
+        loop, delay = asyncio.get_running_loop(), self.metrics.app.loop_delay.labels()
         while True:
+            due = loop.time() + READINESS_SECONDS
             await asyncio.sleep(READINESS_SECONDS)
+            delay.observe(max(0.0, loop.time() - due))
             self._look_at_checks()
 
     def _look_at_checks(self) -> None:
+        shown = self.metrics.app
         failing = {name for name, check in self._checks.items() if not check()}
+        for name in self._checks:
+            shown.checks.labels(name).set(name not in failing)
         if failing != self._failing:
             _log.warning("not ready: %s", ", ".join(sorted(failing))) if failing else _log.info("ready")
             self._failing = failing
         self.health.set_serving(not failing)
+        shown.ready.labels().set(self.health.serving)
 
     async def _supervise(self, name: str, coro_fn: Callable[[], Awaitable[None]]) -> None:
         loop = asyncio.get_running_loop()

@@ -10,6 +10,7 @@ number of a histogram a moment before another; none is ever lost. Children are l
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import product
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -105,6 +106,19 @@ class Family(Collector, Generic[ChildT]):
             child = self._children[values] = self._make_child()
         return child
 
+    def prepare(self, *values: Iterable[str]) -> None:
+        """Shows a zero for every combination of these label values, given label by label.
+
+        A series that begins with its first event hides this event from every rate, and what an alert looks for is
+        missing until it has happened once.
+        """
+        for combination in product(*values):
+            self.labels(*combination)
+
+    def drop(self, *values: str) -> None:
+        """Shows the child with these label values no longer; it may be made anew."""
+        self._children.pop(values, None)
+
     def collect(self) -> Iterable[Metric]:
         children = list(self._children.items())
         if self._make_child is Counter:
@@ -129,6 +143,23 @@ class Family(Collector, Generic[ChildT]):
     def describe(self) -> Iterable[Metric]:
         # The registry refuses a second family of the same name because of this.
         return self.collect()
+
+
+class ReadGauge(Collector):
+    """A gauge that is read when the page is, by a function that any thread may call; 0 before it has one."""
+
+    def __init__(self, registry: CollectorRegistry, name: str, documentation: str) -> None:
+        self.name: Final = name
+        self._documentation = documentation
+        self._read: Callable[[], float] = float
+        registry.register(self)
+
+    def read_from(self, function: Callable[[], float]) -> None:
+        """Where the value comes from, from now on."""
+        self._read = function
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(self.name, self._documentation, value=self._read())
 
 
 def counter(registry: CollectorRegistry, name: str, documentation: str, *labels: str) -> Family[Counter]:
@@ -156,4 +187,4 @@ def _cumulated(child: Histogram) -> list[tuple[str, float]]:
     return rows
 
 
-__all__ = ["Counter", "Family", "Gauge", "Histogram", "counter", "gauge", "histogram"]
+__all__ = ["Counter", "Family", "Gauge", "Histogram", "ReadGauge", "counter", "gauge", "histogram"]

@@ -1,38 +1,37 @@
-"""Every metric of every service: name, help text, labels and buckets, and the page that shows them.
+"""Every metric of every service: name, help text, labels and buckets.
 
 Names are rami_<area>_<what>_<unit>. Labels are few and come from code: methods, codes, kinds, outcomes,
-levels. Never a room, player, ticket or request. The areas `grpc`, `store` and `task` are written by this
+levels. Never a room, player, ticket or request. The areas `app`, `grpc`, `store` and `task` are written by this
 package and exist in every service; `game`, `ai` and `matchmaking` belong to the service of that name, which
 makes its own class once.
 """
 
 from __future__ import annotations
 
-import socket
 from functools import cached_property
-from http.server import ThreadingHTTPServer
-from threading import Thread
 from typing import Final
 
-from prometheus_client import (
-    CollectorRegistry,
-    GCCollector,
-    MetricsHandler,
-    PlatformCollector,
-    ProcessCollector,
-)
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from rami_kit.instruments import counter, gauge, histogram
+from rami_kit.instruments import ReadGauge, counter, gauge, histogram
 
 RPC_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0, 10.0)
 STORE_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 BATCH_SIZES: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+ACTION_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+LOOP_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 DELIVERY_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 TURN_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 DECISION_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 WAIT_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 SPREAD_POINTS: Final = (0.0, 25.0, 50.0, 100.0, 150.0, 200.0, 300.0, 400.0, 500.0)
 MATCH_QUALITY: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+STORE_FAILURES: Final = ("error", "unavailable", "uncertain")
+FAULT_CODES: Final = ("CANCELLED", "DEADLINE_EXCEEDED", "INTERNAL", "RESOURCE_EXHAUSTED", "UNAVAILABLE")
+"""Codes that say more of the service than of its caller: shown for every method from the start."""
+FAULT_REASONS: Final = ("INTERNAL", "PEER_UNAVAILABLE", "SHUTTING_DOWN", "STORE_UNAVAILABLE")
+"""Outcomes of an action that are not the player's doing."""
 
 
 class GrpcMetrics:
@@ -61,6 +60,12 @@ class GrpcMetrics:
             registry, "rami_grpc_limited_total", "Calls and messages refused by a rate or a cap of callers.", "limit"
         )
 
+    def prepare(self, method: str) -> None:
+        """Shows a method, such as "rami.game.v1.GameService/GetRoom", before it is called for the first time."""
+        for family in (self.started, self.seconds, self.in_flight):
+            family.labels(method)
+        self.handled.prepare((method,), ("OK", *FAULT_CODES))
+
 
 class StoreMetrics:
     """What calls to the store cost and how they end; written by the store's clients."""
@@ -87,6 +92,35 @@ class StoreMetrics:
             buckets=BATCH_SIZES,
         )
         self.connections = gauge(registry, "rami_store_connections_count", "Open connections of the pool.")
+        self.waiting = ReadGauge(
+            registry, "rami_store_waiting_count", "Calls of which nothing has been sent: no connection is free."
+        )
+        self.server_memory = gauge(
+            registry, "rami_store_server_memory_bytes", "Memory that a server of the store uses.", "server"
+        )
+        self.server_memory_limit = gauge(
+            registry, "rami_store_server_memory_limit_bytes", "Its maxmemory; 0 = none.", "server"
+        )
+        self.server_clients = gauge(registry, "rami_store_server_clients_count", "Connections to a server.", "server")
+        self.server_commands = gauge(
+            registry, "rami_store_server_commands_count", "Commands a server has done since it began.", "server"
+        )
+        self.server_evicted = gauge(
+            registry,
+            "rami_store_server_evicted_keys_count",
+            "Keys a server has thrown away for want of memory since it began: each may be a room.",
+            "server",
+        )
+        self.server_keys = gauge(registry, "rami_store_server_keys_count", "Keys of a server.", "server")
+        self.server_replicas = gauge(
+            registry, "rami_store_server_replicas_count", "Replicas connected to a server.", "server"
+        )
+        self.server_writes_ok = gauge(
+            registry,
+            "rami_store_server_persistence_ok_info",
+            "1 while the last snapshot and the last write of the log went well, else 0.",
+            "server",
+        )
         self.up = gauge(registry, "rami_store_up_info", "1 while the store answers, else 0.")
         self.script_loads = counter(
             registry, "rami_store_script_loads_total", "Scripts sent because the store did not know them."
@@ -105,6 +139,27 @@ class TaskMetrics:
         )
 
 
+class AppMetrics:
+    """The process: readiness, drain and the event loop; written by the app."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.build = gauge(
+            registry, "rami_app_build_info", "1; says which service and version runs.", "service", "version"
+        )
+        self.ready = gauge(registry, "rami_app_ready_info", "1 while the process is SERVING, else 0.")
+        self.checks = gauge(registry, "rami_app_check_info", "1 while a check of readiness holds, else 0.", "check")
+        self.draining = ReadGauge(
+            registry, "rami_app_draining_seconds", "How long the process has been draining; 0 while it is not."
+        )
+        self.drain_grace = gauge(registry, "rami_app_drain_grace_seconds", "The longest time that draining may take.")
+        self.loop_delay = histogram(
+            registry,
+            "rami_app_loop_delay_seconds",
+            "How late the event loop gets to what is due, looked at five times a second.",
+            buckets=LOOP_SECONDS,
+        )
+
+
 class GameMetrics:
     """Rooms, actions and watchers; written by the game service."""
 
@@ -117,6 +172,12 @@ class GameMetrics:
             "kind",
             "actor",
             "outcome",
+        )
+        self.action_seconds = histogram(
+            registry,
+            "rami_game_action_seconds",
+            "Time from receiving a person's action to its commit, accepted actions only.",
+            buckets=ACTION_SECONDS,
         )
         self.turn_seconds = histogram(
             registry,
@@ -163,6 +224,15 @@ class GameMetrics:
             registry, "rami_game_autopilot_turns_total", "Turns played for people who did not act in time."
         )
         self.matches = counter(registry, "rami_game_matches_total", "Matches that ended, by reason.", "reason")
+        self.drives_failed = counter(
+            registry,
+            "rami_game_drives_failed_total",
+            "Times that a room could not be moved on and was left to the sweeper, by cause: store, defect.",
+            "cause",
+        )
+        self.stuck_rooms = ReadGauge(
+            registry, "rami_game_stuck_rooms_count", "Rooms that this replica has failed to move on several times."
+        )
         self.due_seconds = histogram(
             registry,
             "rami_game_due_delay_seconds",
@@ -195,8 +265,19 @@ class AiMetrics:
         self.queue_seconds = histogram(
             registry,
             "rami_ai_queue_seconds",
-            "Time a decision waited for a worker.",
+            "Time a decision waited for a worker, by who waits for it: people, bots_only.",
+            "class",
             buckets=DECISION_SECONDS,
+        )
+        self.queue_age = ReadGauge(
+            registry,
+            "rami_ai_queue_age_seconds",
+            "How long the oldest decision of the queue has waited; 0 if none waits.",
+        )
+        self.busy_seconds = counter(
+            registry,
+            "rami_ai_worker_busy_seconds_total",
+            "Time that workers spent on decisions; its rate by the number of workers is their busy share.",
         )
         self.workers = gauge(registry, "rami_ai_workers_count", "Worker processes by state.", "state")
         self.worker_restarts = counter(
@@ -282,6 +363,22 @@ class MatchmakingMetrics:
             registry, "rami_matchmaking_watchers_count", "Open watches of tickets, and cancels that wait."
         )
 
+    def prepare(self) -> None:
+        """Shows zeros for what may happen: see the help texts."""
+        self.tickets.prepare(("waiting", "claimed"))
+        self.ticket_events.prepare(("created", "matched", "cancelled", "expired", "put_back"))
+        self.wait_seconds.prepare(("2", "3", "4"), ("people", "bots"))
+        self.wait_seconds.prepare(("0",), ("cancelled", "expired"))
+        self.matches.prepare(("people", "bots", "refused", "conflict"))
+        self.passes_failed.prepare(("store", "defect"))
+        self.unreadable.prepare(("claim", "ticket"))
+        self.rating_updates.prepare(
+            (
+                *("rated", "duplicate", "abandoned", "no_winner", "bots_only"),
+                *("unmatched", "too_old", "unreadable", "failed"),
+            )
+        )
+
 
 class Metrics:
     """The registry of one process and the areas that every service has."""
@@ -293,6 +390,7 @@ class Metrics:
         GCCollector(registry=self.registry)
         self.grpc = GrpcMetrics(self.registry)
         self.tasks = TaskMetrics(self.registry)
+        self.app = AppMetrics(self.registry)
 
     @cached_property
     def store(self) -> StoreMetrics:
@@ -300,45 +398,16 @@ class Metrics:
         return StoreMetrics(self.registry)
 
 
-class _Ipv6Server(ThreadingHTTPServer):
-    address_family = socket.AF_INET6
-
-
-class MetricsServer:
-    """The Prometheus page, served by a thread of its own so a busy event loop shows its numbers too."""
-
-    def __init__(self, metrics: Metrics, host: str, port: int) -> None:
-        """Listens at once. Raises OSError for a port that is taken."""
-        server_class = _Ipv6Server if ":" in host else ThreadingHTTPServer
-        self._server = server_class((host, port), MetricsHandler.factory(metrics.registry))
-        self._server.daemon_threads = True
-        self.port: int = self._server.server_port
-        # The interval bounds how long `close` takes.
-        self._thread = Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True
-        )
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stops listening and ends the thread; blocks for as long as one page takes."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-def start_metrics_server(metrics: Metrics, *, host: str = "127.0.0.1", port: int = 0) -> MetricsServer:
-    """Serves the page; port 0 picks a free one, `port` of the result is the actual one."""
-    return MetricsServer(metrics, host, port)
-
-
 __all__ = [
+    "FAULT_CODES",
+    "FAULT_REASONS",
+    "STORE_FAILURES",
     "AiMetrics",
+    "AppMetrics",
     "GameMetrics",
     "GrpcMetrics",
     "MatchmakingMetrics",
     "Metrics",
-    "MetricsServer",
     "StoreMetrics",
     "TaskMetrics",
-    "start_metrics_server",
 ]

@@ -23,6 +23,7 @@ from rami_kit.slots import first_key
 from rami_kit.store_call import Call
 from rami_kit.store_node import StoreNode
 from rami_kit.store_router import OneServer
+from rami_kit.store_servers import ServerReports
 from rami_kit.store_url import StoreUrl, Topology
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Store:
         self._complaints: set[str] = set()
         self.router = self._make_router(url)
         self._submit = self.router.submit
+        self._reports = ServerReports(metrics.store)
+        metrics.store.waiting.read_from(lambda: sum(node.waiting for node in self.router.nodes))
         self._health_task: asyncio.Task[None] | None = None
 
     @classmethod
@@ -238,6 +241,7 @@ class Store:
                 # Another server has come up than the one at start. It gets no commit that it cannot keep.
                 _log.error("the store came back unable to keep its promise: %s", text)
             self._complaints = broken
+            await self._report()
 
     async def _probe(self) -> list[SettingsError]:
         """Asks every server for its time; returns what is wrong with those that cannot keep the promise.
@@ -273,6 +277,18 @@ class Store:
             node.proven = False
             return error
         return reading
+
+    async def _report(self) -> None:
+        """Shows what the servers say of themselves. A server that refuses to is no trouble: it plays on."""
+        proven = {str(node.address): node for node in self.router.nodes if node.proven}
+        if self.healthy:
+            self._reports.keep(set(proven))
+        for server, node in proven.items():
+            if self._reports.is_due(server):
+                try:
+                    self._reports.show(server, await self._info(node))
+                except (StoreUnavailable, StoreError, ValueError) as error:
+                    _log.debug("a server of the store does not report: %s", error)
 
     def _set_healthy(self, healthy: bool) -> None:
         if healthy and not self.healthy:
@@ -316,8 +332,8 @@ class Store:
         if int(replication.get("connected_slaves", "0")) < 1:
             raise SettingsError("RAMI_DURABILITY: replica needs a store with a replica; this one has none")
 
-    async def _info(self, node: StoreNode, section: str) -> dict[str, str]:
-        text: bytes = await self._ask(node, "INFO", section)
+    async def _info(self, node: StoreNode, *section: str) -> dict[str, str]:
+        text: bytes = await self._ask(node, "INFO", *section)
         rows = (line.partition(":") for line in text.decode().splitlines())
         return {name: value for name, _, value in rows if value}
 

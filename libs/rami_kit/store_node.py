@@ -27,6 +27,7 @@ import hiredis
 
 from rami_kit import resp
 from rami_kit.errors import StoreError, StoreUnavailable, StoreUncertain
+from rami_kit.metrics import STORE_FAILURES
 from rami_kit.store_call import ASKING, fail
 
 if TYPE_CHECKING:
@@ -114,6 +115,11 @@ class StoreNode:
     def open_connections(self) -> int:
         """Connections of the pool, busy or not."""
         return len(self._lanes)
+
+    @property
+    def waiting(self) -> int:
+        """Calls of which nothing has been sent yet."""
+        return len(self._pending)
 
     def submit(self, call: Call, _key: str | bytes | None = None) -> None:
         """Puts a call into the batch of this turn of the loop; its future gets the reply or a RamiError.
@@ -361,6 +367,7 @@ class StoreNode:
                 self._metrics.seconds.labels(call.name),
                 self._metrics.calls.labels(call.name, "ok"),
             )
+            self._metrics.calls.prepare((call.name,), STORE_FAILURES)
         children[0].observe(time.monotonic() - call.since)
         children[1].inc()
         if not call.future.done():

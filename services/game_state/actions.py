@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Final
 
 from game_state import match
 from game_state.projection import encoded_legal_actions
 from game_state.requests import request_key
 from rami_engine import IllegalAction, MalformedAction, RulesError
-from rami_kit.errors import InvalidRequest, RamiError, from_engine_error, reason_name
+from rami_kit.errors import InvalidRequest, RamiError, from_engine_error, reason_name, reasons
 from rami_wire import action_from_proto, encode_action
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class ActionPlayer:
     def __init__(self, changer: RoomChanger, metrics: GameMetrics) -> None:
         self._changer = changer
         self._actions = metrics.actions
+        self._seconds = metrics.action_seconds.labels()
 
     async def play(
         self, room_id: str, player_id: str, request_id: str, expected_version: int, message: action_pb2.Action
@@ -45,6 +47,7 @@ class ActionPlayer:
 
         Raises what the contract names for SubmitAction; a refused action has changed nothing.
         """
+        began = time.perf_counter()
         request_id = require_request_id(request_id)
         kind = message.WhichOneof("kind") or "none"
         try:
@@ -59,6 +62,11 @@ class ActionPlayer:
             refusal = as_rami_error(error)
             self._actions.labels(kind, "player", reason_name(refusal.reason)).inc()
             raise refusal from None
+        except Exception:
+            self._actions.labels(kind, "player", reason_name(reasons.ERROR_REASON_INTERNAL)).inc()
+            raise
+        if not changed.repeat:
+            self._seconds.observe(time.perf_counter() - began)
         self._actions.labels(kind, "player", "repeat" if changed.repeat else "ok").inc()
         return changed
 

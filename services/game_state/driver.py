@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from game_state.events import CommittedStep
     from game_state.repository import RoomRepository
     from game_state.room import Room
+    from game_state.stuck import StuckRooms
     from rami_engine import Phase
     from rami_kit.metrics import GameMetrics
     from rami_kit.redis_store import Store
@@ -47,8 +48,10 @@ class Driver:
         repository: RoomRepository,
         changer: RoomChanger,
         decider: Decider,
+        *,
         autopilot_bot: str,
         lease_ms: int,
+        stuck: StuckRooms,
     ) -> None:
         """`lease_ms`: how much of a claimed room's near future this process looks after."""
         self._repository = repository
@@ -56,6 +59,7 @@ class Driver:
         self._decider = decider
         self._autopilot_bot = autopilot_bot
         self._lease_ms = lease_ms
+        self._stuck = stuck
         self._drives: dict[str, _Drive] = {}
 
     def committed(self, room: Room, _committed: CommittedStep) -> None:
@@ -89,9 +93,12 @@ class Driver:
             # News that came while the last look was taken asks for another.
             while await self._do_next(room_id, news) or news.is_set():
                 pass
+            self._stuck.moved(room_id)
         except StoreUnavailable:
+            self._stuck.store_away()
             _log.info("the store is away: what is due in a room waits for the sweeper")
         except Exception:  # noqa: BLE001 - logged whole; other rooms must not suffer, and the sweeper tries again
+            self._stuck.failed(room_id)
             _log.exception("driving a room failed: it waits for the sweeper")
         finally:
             # No await lies between the last look at the news and this: a later commit starts a task of its own.

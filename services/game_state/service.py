@@ -16,10 +16,12 @@ from game_state.game_servicer import GameParts, GameServicer
 from game_state.listing import RoomLister
 from game_state.match_room_servicer import MatchRoomServicer
 from game_state.observation import StepObserver
+from game_state.preparing import prepare
 from game_state.repository import RoomRepository
 from game_state.rule_sheet_servicer import RuleSheetServicer
 from game_state.rule_sheets import RuleSheets
 from game_state.streams import StreamParts
+from game_state.stuck import StuckRooms
 from rami.ai.v1 import decision_service_pb2_grpc
 from rami.game.v1 import game_service_pb2_grpc, match_room_service_pb2_grpc, rule_sheet_service_pb2_grpc
 from rami_kit.access import Access
@@ -37,6 +39,7 @@ async def build(app: App) -> None:
     assert isinstance(settings, GameSettings), "main was given the settings of this service"
     store = app.require_store()
     metrics = GameMetrics(app.metrics.registry)
+    prepare(metrics, (*settings.bot_profiles, settings.autopilot_bot))
     times = settings.times
 
     chains = ChainPool()
@@ -57,7 +60,14 @@ async def build(app: App) -> None:
         settings.derived_key("policy-seed"),
         settings.decision_timeout_seconds,
     )
-    driver = Driver(repository, changer, decider, settings.autopilot_bot, times.lease_ms)
+    driver = Driver(
+        repository,
+        changer,
+        decider,
+        autopilot_bot=settings.autopilot_bot,
+        lease_ms=times.lease_ms,
+        stuck=StuckRooms(metrics),
+    )
     repository.add_listener(hub)
     repository.add_listener(driver)
     repository.add_listener(StepObserver(metrics))

@@ -60,6 +60,7 @@ async def build(app: App) -> None:
     assert isinstance(settings, MatchmakingSettings)
     store = app.require_store()
     metrics = MatchmakingMetrics(app.metrics.registry)
+    metrics.prepare()
 
     tickets = TicketStore(store, settings.times, owner=secrets.token_hex(8))
     players = PlayerStore(

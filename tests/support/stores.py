@@ -30,11 +30,11 @@ async def connected(url: str, **values: Any) -> AsyncIterator[Store]:
 
 
 def outcomes(store: Store, command: str) -> dict[str, float]:
-    """How many calls of a command or script ended how."""
+    """How many calls of a command or script ended how; what never happened is left out."""
     found = {}
     for family in store.metrics.calls.collect():
         for sample in family.samples:
-            if sample.labels["command"] == command:
+            if sample.labels["command"] == command and sample.value:
                 found[sample.labels["outcome"]] = sample.value
     return found
 

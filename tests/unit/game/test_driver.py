@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
+from prometheus_client import CollectorRegistry
+
 from game_state.decider import Decision
 from game_state.driver import Driver
+from game_state.stuck import FAILURES, StuckRooms
 from rami_engine import DRAW_STOCK, ActionKind, legal_actions
 from rami_kit.errors import StoreUnavailable, reasons, refused
+from rami_kit.metrics import GameMetrics
 from support.game_tables import TIMES, Table, table_options
 from support.waiting import eventually
 
@@ -32,7 +36,16 @@ class World:
         """Whether the store has no such room any more."""
         self.failure: Exception | None = None
         self.on_find: Callable[[], None] = lambda: None
-        self.driver = Driver(cast("Any", self), cast("Any", self), cast("Any", self), "easy", TIMES.lease_ms)
+        self.registry = CollectorRegistry()
+        self.stuck = StuckRooms(GameMetrics(self.registry))
+        self.driver = Driver(
+            cast("Any", self),
+            cast("Any", self),
+            cast("Any", self),
+            autopilot_bot="easy",
+            lease_ms=TIMES.lease_ms,
+            stuck=self.stuck,
+        )
 
     # What the driver uses of a repository.
 
@@ -179,6 +192,33 @@ async def test_what_fails_is_left_to_the_sweeper() -> None:
         world.driver.attend(world.table.room.room_id)
         await world.idle()
         assert world.table.turn == 0
+
+
+async def test_a_room_that_fails_again_and_again_is_stuck_until_it_moves() -> None:
+    world = World(bots_turn())
+    room_id = world.table.room.room_id
+    for failures in range(1, FAILURES + 1):
+        assert world.stuck.count() == 0
+        world.failure = ValueError("a defect")
+        world.driver.attend(room_id)
+        await world.idle()
+        assert world.registry.get_sample_value("rami_game_drives_failed_total", {"cause": "defect"}) == failures
+    assert world.stuck.count() == 1
+    assert world.registry.get_sample_value("rami_game_stuck_rooms_count") == 1
+    world.driver.attend(room_id)
+    await world.idle()
+    assert world.table.turn == 0
+    assert world.stuck.count() == 0
+
+
+async def test_a_store_that_is_away_makes_no_room_stuck() -> None:
+    world = World(bots_turn())
+    for _ in range(FAILURES):
+        world.failure = StoreUnavailable()
+        world.driver.attend(world.table.room.room_id)
+        await world.idle()
+    assert world.stuck.count() == 0
+    assert world.registry.get_sample_value("rami_game_drives_failed_total", {"cause": "store"}) == FAILURES
 
 
 async def test_a_driver_that_waits_ends_when_nothing_is_left_to_wait_for() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
-from rami_kit.instruments import Histogram, counter, gauge, histogram
-from rami_kit.metrics import AiMetrics, GameMetrics, MatchmakingMetrics, Metrics, start_metrics_server
+from rami_kit.instruments import Family, Histogram, counter, gauge, histogram
+from rami_kit.metrics import AiMetrics, GameMetrics, MatchmakingMetrics, Metrics, StoreMetrics
+from rami_kit.metrics_page import start_metrics_server
 
 FORBIDDEN_LABELS = {"room", "room_id", "player", "player_id", "ticket", "ticket_id", "request_id", "peer", "token"}
 
@@ -69,21 +70,22 @@ def test_the_same_name_twice_is_refused() -> None:
 
 def test_every_metric_follows_the_naming_rule() -> None:
     metrics = Metrics()
-    for group in (GameMetrics, AiMetrics, MatchmakingMetrics):
+    for group in (GameMetrics, AiMetrics, MatchmakingMetrics, StoreMetrics):
         group(metrics.registry)
     ours = [family for family in metrics.registry.collect() if family.name.startswith("rami_")]
     assert len(ours) > 30
     for family in ours:
         assert family.documentation.endswith(".")
-        units = ("_total", "_seconds", "_count", "_ratio", "_points", "_calls", "_info", "_in_flight")
+        units = ("_total", "_seconds", "_bytes", "_count", "_ratio", "_points", "_calls", "_info", "_in_flight")
         assert family.type == "counter" or family.name.endswith(units), family.name
 
 
 def test_no_metric_has_a_label_that_grows() -> None:
     metrics = Metrics()
-    groups = [metrics.grpc, metrics.store, metrics.tasks]
+    groups = [metrics.grpc, metrics.store, metrics.tasks, metrics.app]
     groups += [group(metrics.registry) for group in (GameMetrics, AiMetrics, MatchmakingMetrics)]
-    labels = {label for group in groups for family in vars(group).values() for label in family._labels}
+    families = [family for group in groups for family in vars(group).values()]
+    labels = {label for family in families if isinstance(family, Family) for label in family._labels}
     assert labels
     assert not labels & FORBIDDEN_LABELS
 
@@ -103,3 +105,19 @@ def test_the_page_is_served_on_a_free_port_and_ends() -> None:
         server.close()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url, timeout=5)
+
+
+def test_what_is_prepared_shows_as_zero_and_what_is_dropped_no_longer() -> None:
+    registry = CollectorRegistry()
+    family = counter(registry, "rami_test_things_total", "Things.", "kind", "outcome")
+    family.labels("a", "ok").inc()
+    family.prepare(("a", "b"), ("ok", "error"))
+    values = {
+        (kind, outcome): registry.get_sample_value("rami_test_things_total", {"kind": kind, "outcome": outcome})
+        for kind in "ab"
+        for outcome in ("ok", "error")
+    }
+    assert values == {("a", "ok"): 1, ("a", "error"): 0, ("b", "ok"): 0, ("b", "error"): 0}
+    family.drop("a", "ok")
+    family.drop("never", "there")
+    assert registry.get_sample_value("rami_test_things_total", {"kind": "a", "outcome": "ok"}) is None

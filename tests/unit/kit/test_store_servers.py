@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry
+
+from rami_kit.metrics import StoreMetrics
+from rami_kit.store_servers import ServerReports
+
+INFO = {
+    "used_memory": "2048",
+    "maxmemory": "4096",
+    "connected_clients": "7",
+    "total_commands_processed": "99",
+    "evicted_keys": "3",
+    "connected_slaves": "1",
+    "rdb_last_bgsave_status": "ok",
+    "aof_last_write_status": "ok",
+    "db0": "keys=5,expires=5,avg_ttl=0",
+    "db1": "keys=2,expires=0,avg_ttl=0",
+}
+
+
+def shown(registry: CollectorRegistry, name: str) -> float | None:
+    return registry.get_sample_value(f"rami_store_server_{name}", {"server": "a:1"})
+
+
+def test_a_report_is_shown_by_server() -> None:
+    registry = CollectorRegistry()
+    reports = ServerReports(StoreMetrics(registry))
+    reports.show("a:1", INFO)
+    assert shown(registry, "memory_bytes") == 2048
+    assert shown(registry, "memory_limit_bytes") == 4096
+    assert shown(registry, "clients_count") == 7
+    assert shown(registry, "commands_count") == 99
+    assert shown(registry, "evicted_keys_count") == 3
+    assert shown(registry, "replicas_count") == 1
+    assert shown(registry, "keys_count") == 7
+    assert shown(registry, "persistence_ok_info") == 1
+    reports.show("a:1", INFO | {"aof_last_write_status": "err"})
+    assert shown(registry, "persistence_ok_info") == 0
+
+
+def test_a_server_that_says_little_shows_zeros() -> None:
+    registry = CollectorRegistry()
+    ServerReports(StoreMetrics(registry)).show("a:1", {})
+    assert shown(registry, "memory_bytes") == 0
+    assert shown(registry, "persistence_ok_info") == 1, "it has no persistence that could have failed"
+
+
+def test_a_server_is_asked_now_and_then_and_forgotten_when_it_is_no_longer_in_charge() -> None:
+    registry = CollectorRegistry()
+    reports = ServerReports(StoreMetrics(registry))
+    assert reports.is_due("a:1")
+    assert not reports.is_due("a:1")
+    assert reports.is_due("b:2")
+    reports.show("a:1", INFO)
+    reports.keep({"b:2"})
+    assert shown(registry, "memory_bytes") is None
+    assert reports.is_due("a:1")
