@@ -1,0 +1,80 @@
+/** A real cluster for tests: `rami up --json`, stopped and cleaned up afterwards. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const WEB = resolve(fileURLToPath(import.meta.url), "../../..");
+export const ROOT = resolve(WEB, "../..");
+const IN_VENV = join(ROOT, ".venv/bin/python");
+const PYTHON = process.env.PYTHON ?? (existsSync(IN_VENV) ? IN_VENV : "python3");
+
+export interface Addresses {
+  game: string;
+  matchmaking: string;
+  edge: string | null;
+}
+
+export class Cluster {
+  private constructor(
+    readonly addresses: Addresses,
+    private readonly process: ChildProcess,
+    private readonly folder: string,
+  ) {}
+
+  static async start(flags: string[], settings: Record<string, string> = {}): Promise<Cluster> {
+    const folder = mkdtempSync(join(tmpdir(), "rami-web-"));
+    const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RAMI_")));
+    const child = spawn(PYTHON, ["-m", "rami_cli", "up", "--json", "--ports", "auto", ...flags], {
+      cwd: folder,
+      env: { ...inherited, TMPDIR: folder, RAMI_BOT_PACE_SECONDS: "0", RAMI_BOT_FILL_WAIT_SECONDS: "0.3", ...settings },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let said = "";
+    child.stderr?.on("data", (data) => {
+      said += data;
+    });
+    const line = await new Promise<string>((resolveLine, reject) => {
+      let text = "";
+      child.stdout?.on("data", (data) => {
+        text += data;
+        if (text.includes("\n")) resolveLine(text);
+      });
+      child.on("exit", (code) => reject(new Error(`rami up ended with ${code}: ${said}`)));
+    });
+    return new Cluster(JSON.parse(line), child, folder);
+  }
+
+  /** Kills the process of a service at once; the supervisor starts it again on the same port. */
+  kill(module: string): void {
+    const pid = this.pids(module)[0];
+    if (pid === undefined) throw new Error(`no process of ${module}`);
+    process.kill(pid, "SIGKILL");
+  }
+
+  async stop(): Promise<void> {
+    if (this.process.exitCode === null) {
+      const ended = new Promise((done) => this.process.once("exit", done));
+      this.process.kill("SIGTERM");
+      await ended;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** The processes that run a module in this cluster. */
+  private pids(module: string): number[] {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((name) => {
+        try {
+          const command = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0");
+          const ours = readFileSync(`/proc/${name}/environ`, "utf8").split("\0").includes(`TMPDIR=${this.folder}`);
+          return ours && command[1] === "-m" && command[2] === module;
+        } catch {
+          return false; // it has ended meanwhile
+        }
+      })
+      .map(Number);
+  }
+}
