@@ -26,8 +26,8 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP) ## Start a cluster, play a real match over gRPC, show it and verify its replay
 	@$(BIN)/rami demo $(ARGS)
 
-up: $(STAMP) ## Start a cluster and leave it running (Ctrl-C stops it)
-	@$(BIN)/rami up $(ARGS)
+up: $(STAMP) ## Start a cluster and leave it running (Ctrl-C stops it); EDGE=1 puts Envoy in front
+	@$(BIN)/rami up $(if $(EDGE),--edge) $(ARGS)
 
 play: $(STAMP) ## Take a seat against bots in the terminal
 	@$(BIN)/rami play $(ARGS)

@@ -14,6 +14,7 @@ import typer
 from rami_cli.bench import bench
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.demo import DemoOptions, run_demo
+from rami_cli.edge_process import run_edge
 from rami_cli.lines import LineReader
 from rami_cli.play import PlayOptions, run_play
 from rami_cli.record import describe
@@ -66,14 +67,21 @@ Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer tok
 def up(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line with every address.")] = False,
-    game_replicas: Annotated[int, typer.Option(min=1, max=16, help="Game services to start.")] = 1,
+    game_replicas: Annotated[
+        int | None, typer.Option(min=1, max=16, help="Game services to start; 1, or 2 behind an edge.")
+    ] = None,
+    edge: Annotated[bool, typer.Option("--edge", help="Start an Envoy in front: gRPC, gRPC-Web and files.")] = False,
     ai_workers: Annotated[int | None, typer.Option(min=1, max=64, help="Worker processes of the AI service.")] = None,
     ports: Annotated[Ports, typer.Option(help="Well-known ports, or free ones.")] = Ports.DEFAULT,
     logs: Annotated[Path, typer.Option(help="Folder for the logs.")] = Path("build/logs"),
 ) -> None:
     """Start the store and all services, and keep them running until Ctrl-C or SIGTERM."""
     options = ClusterOptions(
-        auto_ports=ports is Ports.AUTO, game_replicas=game_replicas, ai_workers=ai_workers, log_folder=logs
+        auto_ports=ports is Ports.AUTO,
+        game_replicas=game_replicas or (2 if edge else 1),
+        edge=edge,
+        ai_workers=ai_workers,
+        log_folder=logs,
     )
     run_command(_up(options, as_json=as_json), stopped_code=0)
 
@@ -96,6 +104,16 @@ async def _up(options: ClusterOptions, *, as_json: bool) -> None:
             await cluster.failed()
         finally:  # on standard error where the output is for a program
             make_console(stderr=as_json).print("Stopping everything …")
+
+
+@app.command(name="edge")
+def edge_command(
+    *, print_config: Annotated[bool, typer.Option("--print-config", help="Only show Envoy's configuration.")] = False
+) -> None:
+    """Run the edge in front of services that run already. Settings are variables with the prefix RAMI_EDGE_."""
+    code = run_edge(print_config=print_config)
+    if code:
+        raise typer.Exit(code)
 
 
 def _listed(address: object) -> str:

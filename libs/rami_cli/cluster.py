@@ -25,6 +25,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from rami_cli import store_process
 from rami_cli.child import ChildSpec, Ready
+from rami_cli.edge_child import edge_child
+from rami_cli.edge_process import EdgeError, envoy_path
 from rami_cli.supervisor import Patience, Supervisor
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 HOST: Final = "127.0.0.1"
 DEFAULT_PORTS: Final = {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103)}
 """gRPC port and metrics port of each service."""
+EDGE_PORTS: Final = (7000, 9100)
+"""Port and metrics port of the edge."""
 MODULES: Final = {"ai": "ai_decision", "game": "game_state", "matchmaking": "matchmaking"}
 """The module of each service, in the order in which they are started."""
 
@@ -54,6 +58,8 @@ class ClusterOptions:
     """Free ports instead of the well-known ones."""
     game_replicas: int = 1
     """Game services; all but the first always take free ports."""
+    edge: bool = False
+    """Whether an Envoy stands in front of everything that players may call."""
     ai_workers: int | None = None
     """Worker processes of the AI service; None leaves it to the service."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -73,19 +79,21 @@ class Addresses:
     """Every game service."""
     ai: str
     matchmaking: str
+    edge: str | None
+    """The one address for players; None without an edge."""
     redis: str
     """URL of the store, without a password."""
     metrics: Mapping[str, str]
     """By name of the process."""
 
     def as_json(self) -> dict[str, Any]:
-        """What `rami up --json` prints; `edge` is for a proxy in front, which this command does not start."""
+        """What `rami up --json` prints."""
         return {
             "game": self.game,
             "game_replicas": list(self.game_replicas),
             "ai": self.ai,
             "matchmaking": self.matchmaking,
-            "edge": None,
+            "edge": self.edge,
             "redis": self.redis,
             "metrics": dict(self.metrics),
         }
@@ -103,6 +111,7 @@ class Cluster:
         self._addresses: Addresses | None = None
 
     async def __aenter__(self) -> Self:
+        self._check_edge()
         self._check_ports()
         self._folder = Path(tempfile.mkdtemp(prefix="rami-"))
         log_folder = self._options.log_folder or self._folder / "logs"
@@ -158,6 +167,7 @@ class Cluster:
             "RAMI_MODE": os.environ.get("RAMI_MODE", "development"),
             "RAMI_REDIS_URL": redis_url,
             "RAMI_HOST": HOST,
+            **({"RAMI_TRUSTED_PROXIES": HOST} if self._options.edge else {}),
             **self._options.environment,
         }
         if self._options.ai_workers is not None:
@@ -174,12 +184,15 @@ class Cluster:
         matchmaking = await supervisor.start(self._service("matchmaking", shared))
         named = {"ai": ai, "game": games[0], "matchmaking": matchmaking}
         named |= {f"game-{number}": game for number, game in enumerate(games[1:], 2)}
+        if self._options.edge:
+            named["edge"] = await supervisor.start(self._edge(folder, games, matchmaking))
         await self._healthy(supervisor, [_target(ready) for ready in named.values()])
         return Addresses(
             game=_target(games[0]),
             game_replicas=tuple(_target(game) for game in games),
             ai=_target(ai),
             matchmaking=_target(matchmaking),
+            edge=_target(named["edge"]) if self._options.edge else None,
             redis=_without_password(redis_url),
             metrics={name: f"{HOST}:{ready['metrics_port']}" for name, ready in named.items()},
         )
@@ -201,6 +214,16 @@ class Cluster:
         label = name if replica == 1 else f"{name}-{replica}"
         return ChildSpec(label, (sys.executable, "-m", MODULES[name]), environment, _pinned_service)
 
+    def _edge(self, folder: Path, games: list[Ready], matchmaking: Ready) -> ChildSpec:
+        return edge_child(
+            self._options.environment,
+            host=HOST,
+            ports=(0, 0) if self._options.auto_ports else EDGE_PORTS,
+            game=[_target(game) for game in games],
+            matchmaking=_target(matchmaking),
+            folder=folder,
+        )
+
     async def _healthy(self, supervisor: Supervisor, targets: list[str]) -> None:
         """Waits until every service says SERVING. Raises ClusterError and ChildDiedError."""
         failed = asyncio.create_task(supervisor.failed())
@@ -217,11 +240,19 @@ class Cluster:
         if not done:
             raise ClusterError(f"not every service is SERVING after {HEALTHY_SECONDS:g} s; see {supervisor.log_folder}")
 
+    def _check_edge(self) -> None:
+        """Raises ClusterError when there is to be an edge and no Envoy, before anything is started."""
+        if self._options.edge:
+            try:
+                envoy_path()
+            except EdgeError as error:
+                raise ClusterError(str(error)) from None
+
     def _check_ports(self) -> None:
         """Raises ClusterError when a well-known port is taken, before anything is started."""
         if self._options.auto_ports:
             return
-        for name, ports in DEFAULT_PORTS.items():
+        for name, ports in {**DEFAULT_PORTS, **({"edge": EDGE_PORTS} if self._options.edge else {})}.items():
             for port in ports:
                 if not _is_free(port):
                     raise ClusterError(
