@@ -134,9 +134,12 @@ def demo(
     plain: Plain = False,
     pace: Annotated[float, typer.Option(min=0, max=5, help="Least seconds between two actions.")] = 0.1,
     save: Save = None,
+    chaos: Annotated[
+        bool, typer.Option("--chaos", help="Kill every process once while the match is played, and lose no move.")
+    ] = False,
 ) -> None:
     """Play a real match through all services, show it, and verify its replay. Needs nothing and leaves nothing."""
-    run_command(run_demo(DemoOptions(seats, seed, plain, pace, save)))
+    run_command(run_demo(DemoOptions(seats, seed, plain, pace, save, chaos)))
 
 
 @app.command()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
+from rami_cli.acknowledged import LostMoveError
 from rami_cli.child import ChildDiedError
 from rami_cli.cluster import ClusterError
 from rami_cli.screen import make_console
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-EXPECTED_ERRORS: Final = (ChildDiedError, ClusterError, RamiClientError, ReplayError, OSError)
+EXPECTED_ERRORS: Final = (ChildDiedError, ClusterError, LostMoveError, RamiClientError, ReplayError, OSError)
 """What is told in one message, without a traceback."""
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -10,6 +10,8 @@ from rami_client.errors import ActionRefusedError, BadChoiceError, RewoundError,
 from rami_engine import format_action
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from rami.game.v1 import rules_pb2
     from rami_client.table import Table
     from rami_engine import Action, SeatView
@@ -23,11 +25,18 @@ class Bot(ABC):
         """One of the legal actions, of which there is at least one. Called in a thread, once at a time."""
 
 
-async def play_match(table: Table, bot: Bot, *, pace_seconds: float = 0.0) -> rules_pb2.MatchResult | None:
+async def play_match(
+    table: Table,
+    bot: Bot,
+    *,
+    pace_seconds: float = 0.0,
+    act: Callable[[Table, Action, int], Awaitable[int]] | None = None,
+) -> rules_pb2.MatchResult | None:
     """Plays a seat until its match is over; how it ended, or None when the room went away before.
 
     Waits `pace_seconds` before each action. When the room moves on while the bot thinks, the bot is asked
-    again. Raises BadChoiceError for a choice that is not legal, and what ended the table.
+    again. `act` stands in for `Table.act`, and gets the table, the action and the version it was chosen on. Raises
+    BadChoiceError for a choice that is not legal, and what ended the table.
     """
     while await table.wait_for_turn():
         if pace_seconds:
@@ -40,7 +49,10 @@ async def play_match(table: Table, bot: Bot, *, pace_seconds: float = 0.0) -> ru
         if action not in legal:
             raise BadChoiceError(f"{type(bot).__name__} chose {format_action(action)!r}, which is not legal")
         try:
-            await table.act(action, expected_version=version)
+            if act is None:
+                await table.act(action, expected_version=version)
+            else:
+                await act(table, action, version)
         except (StaleVersionError, RewoundError):
             continue
         except ActionRefusedError:

@@ -70,9 +70,9 @@ def test_demo_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(options)
 
     monkeypatch.setattr(app_module, "run_demo", run_demo)
-    result = RUN.invoke(app, ["demo", "--seats", "4", "--seed", "7", "--plain", "--pace", "0.5"])
+    result = RUN.invoke(app, ["demo", "--seats", "4", "--seed", "7", "--plain", "--pace", "0.5", "--chaos"])
     assert result.exit_code == 0
-    assert seen == [DemoOptions(4, 7, True, 0.5, None)]
+    assert seen == [DemoOptions(4, 7, True, 0.5, None, chaos=True)]
 
 
 def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
