@@ -1,0 +1,3 @@
+"""placeholder"""
+async def queue_story(site, plan, journal, storm):
+    return []

@@ -1,0 +1,58 @@
+"""The end of a story: every match comes to its end, everybody is told, and the records are read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from rami.game.v1 import room_pb2
+from rami.store.v1 import finished_pb2
+from rami_client.errors import RamiClientError
+from rami_kit import keys
+from support.chaos_journal import AtRest, FinishedMatches, Replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sim.journal import Journal
+    from sim.players import Player
+    from sim.site import Site
+
+END_SECONDS = 60.0
+"""Long enough for any match to end once everything works, every turn of it played by autopilot."""
+QUIET_SECONDS = 4.0
+"""Long enough for every watcher to learn of the end; longer than a stream without a server lasts."""
+
+
+async def finish_rooms(
+    site: Site, journal: Journal, players: list[Player], rooms: Mapping[str, Player]
+) -> list[str]:
+    """Wait for the end of the matches in these rooms, each of which a player can read, and write down their records."""
+    findings = []
+    loop = site.loop
+    deadline = loop.now + END_SECONDS
+    while not all(player.over for player in players) and loop.now < deadline:
+        await asyncio.sleep(0.1)
+    findings += [f"{player.name} does not know that the match is over" for player in players if not player.over]
+    await asyncio.sleep(QUIET_SECONDS)
+    for room_id, reader in rooms.items():
+        try:
+            room = await reader.insist(lambda: reader.client.get_room(room_id))  # noqa: B023 - awaited here
+            journal.write(AtRest(loop.now, room_id, room.version))
+            if room.status != room_pb2.ROOM_STATUS_OVER:
+                findings.append(f"{room_id} is not over but {room_pb2.RoomStatus.Name(room.status)}")
+            replay = await reader.insist(lambda: reader.client.replay(room_id))  # noqa: B023 - as above
+            journal.write(Replayed(loop.now, room_id, replay.SerializeToString()))
+        except RamiClientError as error:
+            findings.append(f"{room_id} cannot be read: {error!r}")
+    entries = site.store.data.run(b"XRANGE", [keys.finished_key(0).encode(), b"-", b"+"])
+    finished = [finished_pb2.FinishedMatch.FromString(fields[1]).room_id for _, fields in entries]
+    journal.write(FinishedMatches(loop.now, finished))
+    findings += [f"{player.name}: {player.trouble}" for player in players if player.trouble]
+    for player in players:
+        await player.leave()
+    await asyncio.sleep(0.5)
+    return findings
+
+
+__all__ = ["finish_rooms"]

@@ -1,0 +1,149 @@
+"""One run: the site, its players, the faults of the plan, and what the checkers say of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import traceback
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from game_state.service import build as build_game
+from matchmaking.service import build as build_matchmaking
+from rami_client.errors import RamiClientError
+from sim.faults import Storm
+from sim.journal import Journal
+from sim.plan import Kind, Plan, plan_for
+from sim.queue_story import queue_story
+from sim.site import Site, game_settings, in_place_of_the_machine, matchmaking_settings
+from sim.table_story import table_story
+from sim.world import Loop, Machine, SimulationError, Trace, virtual_world
+from support.chaos_checker import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+GAMES: Final = ("game-0", "game-1")
+QUEUES: Final = ("queue-0", "queue-1")
+_log = logging.getLogger(__name__)
+
+
+class Outcome(NamedTuple):
+    """What came of a run."""
+
+    seed: int
+    findings: list[str]
+    """Everything that is wrong; empty for a good run."""
+    hash: str
+    """Two runs with the same hash were the same, step by step."""
+    lines: list[str]
+    """The trace, where it was wanted."""
+    counts: dict[str, int]
+    steps: int
+    seconds: float
+    """Virtual time that passed."""
+
+
+class Run:
+    """A run on its way."""
+
+    def __init__(self, plan: Plan, *, trace: bool) -> None:
+        self.plan = plan
+        self.trace = Trace(kept=trace)
+        self.findings: list[str] = []
+        self.counts: dict[str, int] = {}
+        self.loop = Loop(self._connect)
+        self.journal = Journal(self.loop)
+        self.site: Site | None = None
+
+    async def _connect(self, *args: Any) -> Any:
+        assert self.site is not None
+        return await self.site.store.connect(*args)
+
+    def outcome(self) -> Outcome:
+        """Run it; nothing is left of it afterwards."""
+        plan, loop = self.plan, self.loop
+        seed = str(plan.seed)
+        loop.set_exception_handler(self._on_loop_error)
+        collecting = gc.isenabled()
+        gc.disable()  # when it collects depends on what ran before
+        try:
+            with virtual_world(seed, loop):
+                self.site = Site(loop, seed, self.trace)
+                with in_place_of_the_machine(self.site):
+                    story = Machine("story")
+                    loop.run_until_complete(loop.create_task(self._play(self.site), context=story.context))
+                loop.run_until_complete(loop.shutdown_asyncgens())
+        except SimulationError as error:
+            self.findings.append(f"stuck at {loop.now:.1f}s: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding with its seed
+            self.findings.append(f"the run itself failed: {''.join(traceback.format_exception(error))}")
+        finally:
+            if collecting:
+                gc.enable()
+            loop.close()
+        lines = self.trace.lines or []
+        return Outcome(plan.seed, self.findings, self.trace.hash(), lines, self.counts, loop.steps, loop.now)
+
+    def _on_loop_error(self, _loop: object, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        text = "".join(traceback.format_exception(error)) if error is not None else ""
+        self.findings.append(f"the event loop: {context.get('message')} {text}")
+
+    async def _play(self, site: Site) -> None:
+        plan = self.plan
+        common = {"durability": plan.durability, "redis_timeout_seconds": 0.6, "drain_grace_seconds": 2.0}
+        for name in GAMES:
+            settings = game_settings(
+                **common,
+                lease_seconds=0.5,
+                sweep_seconds=0.3,
+                heartbeat_seconds=1.5,
+                decision_timeout_seconds=0.4,
+                entropy_window_seconds=0.2,
+                bot_pace_seconds=0.02,
+                max_turns_per_round=plan.turns,
+                max_turns_per_match=plan.turns * plan.rounds,
+                rate_per_player=0,
+                rate_per_address=0,
+            )
+            site.add(name, "game", settings, build_game)
+        if plan.kind is Kind.QUEUE:
+            for name in QUEUES:
+                queue = matchmaking_settings(
+                    **common,
+                    claim_lease_seconds=0.8,
+                    room_timeout_seconds=0.6,
+                    room_give_up_seconds=3.0,
+                    bot_fill_wait_seconds=0.8,
+                    larger_table_wait_seconds=0.3,
+                    ticket_idle_seconds=4.0,
+                )
+                site.add(name, "matchmaking", queue, build_matchmaking)
+        for host in site.hosts.values():
+            await host.start()
+        storm = Storm(site, plan, self.journal)
+        story = table_story if plan.kind is Kind.TABLE else queue_story
+        self.findings += await story(site, plan, self.journal, storm)
+        await self._close(site)
+        report = check(self.journal.records)
+        self.findings += map(str, report.findings)
+        self.counts = {**report.counts, **storm.counts}
+
+    async def _close(self, site: Site) -> None:
+        for host in site.hosts.values():
+            await host.drain()
+        await asyncio.sleep(0.1)
+        for host in site.hosts.values():
+            self.findings += [f"{host.name} has left a task behind: {task.get_name()}" for task in host.machine.tasks]
+        channels = site.store.subscribers()
+        if channels:
+            self.findings.append(f"somebody still listens to {channels}")
+
+
+def run_seed(seed: int, *, trace: bool = False) -> Outcome:
+    """Run a seed's plan."""
+    return Run(plan_for(seed), trace=trace).outcome()
+
+
+__all__ = ["Outcome", "Run", "run_seed"]

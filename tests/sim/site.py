@@ -1,0 +1,314 @@
+"""The simulated site: replicas of the real services on machines that can crash, drain and come back, and one store."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from contextlib import ExitStack, contextmanager
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+import grpc
+
+import game_state.chains
+import game_state.driver
+import game_state.feeds
+import game_state.repository
+import game_state.scripts
+import game_state.service
+import matchmaking.finished_reader
+import matchmaking.player_store
+import matchmaking.scripts
+import matchmaking.service
+import matchmaking.watchers
+import rami_kit.app
+import rami_kit.channels
+import rami_kit.redis_store
+import rami_kit.store_node
+from ai_decision.deciding import decide
+from ai_decision.frames import Chosen
+from game_state.config import GameSettings
+from game_state.rule_sheets import RuleSheets
+from matchmaking.config import MatchmakingSettings
+from rami.ai.v1 import decision_service_pb2
+from rami_engine import SEED_SIZE, new_chain
+from rami_kit.app import App
+from rami_kit.redis_store import Script
+from rami_kit.testing import make_settings
+from sim.links import Weather
+from sim.lua import ScriptRunner
+from sim.rpc import KEEPALIVE_SECONDS, Channel, Ending, Network, Server, Troubles
+from sim.store import StoreServer
+from sim.world import Machine, this_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from rami_kit.settings import ServiceSettings
+    from sim.world import Loop, Trace
+
+STORE_URL: Final = "redis://store:6379/0"
+CHAINS: Final = 32
+_MODULES: Final = (
+    game_state.scripts,
+    game_state.repository,
+    game_state.driver,
+    matchmaking.scripts,
+    matchmaking.finished_reader,
+    matchmaking.player_store,
+)
+UNAVAILABLE: Final = grpc.StatusCode.UNAVAILABLE
+
+
+class Site:
+    """Everything that runs. Times and shares of its faults are the schedule's."""
+
+    def __init__(self, loop: Loop, seed: str, trace: Trace) -> None:
+        self.loop = loop
+        self.seed = seed
+        self.trace = trace
+        self.weather = Weather(loop, random.Random(f"weather-{seed}"))
+        self.troubles = Troubles(random.Random(f"troubles-{seed}"))
+        self.network = Network(loop, self.weather, self.troubles, trace)
+        self.store = StoreServer(loop, self.weather, _runner(), trace, _scripts())
+        self.hosts: dict[str, Host] = {}
+        self.ai = Decisions(self)
+
+    def add(self, name: str, target: str, settings: ServiceSettings, build: Callable[..., Any]) -> Host:
+        """A place for a replica of a service; started by `start`."""
+        host = self.hosts[name] = Host(self, name, target, settings, build)
+        return host
+
+    def channel(self, target: str, observer: Any = None) -> Channel:
+        """A channel of whoever asks to a service."""
+        chance = random.Random(f"channel-{self.seed}-{this_machine()}-{target}-{self.loop.steps}")
+        return Channel(self.network, target, chance, observer)
+
+
+class Host:
+    """Where a replica runs: now, or again after it has crashed or been drained."""
+
+    def __init__(
+        self, site: Site, name: str, target: str, settings: ServiceSettings, build: Callable[..., Any]
+    ) -> None:
+        self.name = name
+        self.machine = Machine(name)
+        self.app: App | None = None
+        self.lives = 0
+        self._site = site
+        self._target = target
+        self._settings = settings
+        self._build = build
+
+    @property
+    def up(self) -> bool:
+        """Whether a replica runs here."""
+        return self.app is not None and self.machine.alive
+
+    async def start(self) -> None:
+        """Start a fresh replica, with nothing in its memory."""
+        site = self._site
+        self.lives += 1
+        self.machine = Machine(self.name)
+        task = site.loop.create_task(self._start(), name="start", context=self.machine.context)
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+    async def _start(self) -> None:
+        machine = self.machine
+        app = App(self._settings, self._target)
+        server = app.server
+        assert isinstance(server, Server)
+        servers = self._site.network.servers.setdefault(self._target, [])
+        servers[:] = [each for each in servers if each.machine.alive]
+        servers.append(server)
+        await app.start(self._build)
+        if machine.alive:
+            self.app = app
+
+    def crash(self, *, silent: bool = False) -> None:
+        """The machine stops: nothing that ran on it does anything more, and nothing of it is cleaned up."""
+        site, machine = self._site, self.machine
+        if not machine.alive:
+            return
+        site.trace.note(site.loop.now, "crash", machine)
+        machine.alive = False
+        self.app = None
+        servers = site.network.servers[self._target]
+        broken = Ending(UNAVAILABLE, "the connection broke")
+        for server in servers:
+            if server.machine is machine:
+                for call in list(server.calls):
+                    call.break_off(broken, after_seconds=KEEPALIVE_SECONDS if silent else 0)
+        site.store.abandon(machine)
+        # What its tasks do on their way out cannot be seen from anywhere.
+        site.loop.call_soon(_end_tasks, site.loop, machine)
+
+    async def drain(self) -> None:
+        """End in good order, as on SIGTERM."""
+        app, machine = self.app, self.machine
+        if app is None or not machine.alive:
+            return
+        self._site.trace.note(self._site.loop.now, "drain", machine)
+        task = self._site.loop.create_task(app.drain(), name="drain", context=machine.context)
+        await asyncio.wait([task])
+        if machine.alive:
+            task.result()
+            self.app = None
+
+
+def _end_tasks(loop: Loop, machine: Machine) -> None:
+    left = machine.tasks
+    for task in left:
+        task.cancel()
+    if left:
+        loop.call_later(0.001, _end_tasks, loop, machine)
+
+
+class Decisions:
+    """The AI service: one machine that decides in place, with the real policies and the real checks."""
+
+    def __init__(self, site: Site) -> None:
+        self.machine = Machine("ai")
+        self.late_share = 0.0
+        self.failing_share = 0.0
+        self.absurd_share = 0.0
+        self._chance = random.Random(f"ai-{site.seed}")
+        server = Server(site.network, self.machine, ())
+        server.serving = True
+        handlers: Any = {"Decide": _Handler(self._decide)}
+        server.add_registered_method_handlers("rami.ai.v1.DecisionService", handlers)
+        site.network.servers["ai"] = [server]
+
+    async def _decide(self, raw: bytes, context: Any) -> bytes:
+        dice = self._chance.random()
+        if dice < self.late_share:
+            await asyncio.sleep(self._chance.uniform(0, 3))
+        elif dice < self.late_share + self.failing_share:
+            await context.abort(UNAVAILABLE, "no")
+        elif dice < self.late_share + self.failing_share + self.absurd_share:
+            return decision_service_pb2.DecideResponse(action_index=1000).SerializeToString()
+        answer = decide(raw, lambda: False)
+        assert isinstance(answer, Chosen), "the game service asks for what can be decided"
+        return decision_service_pb2.DecideResponse(action_index=answer.place).SerializeToString()
+
+
+class _Handler:
+    """A handler as servers hold it."""
+
+    request_streaming = response_streaming = False
+
+    def __init__(self, behaviour: Callable[..., Any]) -> None:
+        self.unary_unary = behaviour
+
+
+class OrderedSet(dict[Any, None]):
+    """A set that is gone through in the order in which it was filled: real ones go by addresses."""
+
+    def add(self, item: object) -> None:
+        self[item] = None
+
+    def discard(self, item: object) -> None:
+        self.pop(item, None)
+
+    def remove(self, item: object) -> None:
+        del self[item]
+
+
+class _Feed(game_state.feeds.Feed):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.watchers = OrderedSet()  # type: ignore[assignment]  # as much of a set as is needed
+
+
+class _StoreNode(rami_kit.store_node.StoreNode):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._lanes = OrderedSet()  # type: ignore[assignment]  # as above
+
+
+class _SharedSheets:
+    load = staticmethod(lru_cache(RuleSheets.load))
+
+
+class _NoPage:
+    port = 1
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+@contextmanager
+def in_place_of_the_machine(site: Site) -> Iterator[None]:
+    """Within it, the services run on the site instead of on sockets, threads and the real network."""
+    chains = random.Random(f"chains-{site.seed}")
+
+    def make_server(_settings: object, *interceptors: Any) -> Server:
+        return Server(site.network, this_machine(), interceptors)
+
+    def open_channel(target: str, _settings: object, **_: object) -> Channel:
+        return site.channel(target)
+
+    async def close_channels(*channels: Channel) -> None:
+        for channel in channels:
+            await channel.close()
+
+    with ExitStack() as stack:
+        for owner, name, value in (
+            (rami_kit.app, "make_server", make_server),
+            (rami_kit.app, "bind", lambda _server, _settings: 1),
+            (rami_kit.app, "start_metrics_server", lambda *_, **__: _NoPage()),
+            (App, "_add_reflection", lambda _self: None),
+            (game_state.service, "RuleSheets", _SharedSheets),
+            (game_state.feeds, "Feed", _Feed),
+            (rami_kit.redis_store, "StoreNode", _StoreNode),
+            (game_state.chains, "POOL_SIZE", 1),
+            (game_state.chains, "_make", lambda: chains.choice(_chains())),
+        ):
+            stack.enter_context(patch.object(owner, name, value))
+        for name, value in (("open_channel", open_channel), ("close_channels", close_channels)):
+            for owner in _users_of(name):
+                stack.enter_context(patch.object(owner, name, value))
+        yield
+
+
+def _users_of(name: str) -> list[ModuleType]:
+    """The modules of the services that use a function of rami_kit.channels."""
+    wanted = getattr(rami_kit.channels, name)
+    users = [each for path, each in sorted(sys.modules.items()) if path.startswith(("game_state.", "matchmaking."))]
+    return [each for each in users if vars(each).get(name) is wanted]
+
+
+@cache
+def _runner() -> ScriptRunner:
+    return ScriptRunner()
+
+
+@cache
+def _chains() -> list[Any]:
+    """Seed chains to draw from: making one takes as long as everything else in a run."""
+    made = [new_chain(bytes([number] * SEED_SIZE)) for number in range(CHAINS)]
+    return [(chain, chain.seed(0)) for chain in made]
+
+
+def _scripts() -> list[Script]:
+    return [value for module in _MODULES for value in vars(module).values() if isinstance(value, Script)]
+
+
+@cache
+def game_settings(**values: Any) -> GameSettings:
+    """Settings of the game service, made once for the same values."""
+    return make_settings(GameSettings, STORE_URL, **({"game_address": "game", "ai_address": "ai"} | values))
+
+
+@cache
+def matchmaking_settings(**values: Any) -> MatchmakingSettings:
+    """Settings of the matchmaking service, made once for the same values."""
+    return make_settings(MatchmakingSettings, STORE_URL, **({"game_address": "game"} | values))
+
+
+__all__ = ["Decisions", "Host", "Site", "game_settings", "in_place_of_the_machine", "matchmaking_settings"]
