@@ -8,6 +8,7 @@
     {p<n>}:finished             stream      ended matches, for ratings                    game         trimmed
     {p<n>}:list:<status>        sorted set  public rooms in a state by creation time      game         for ever
     {p<n>}:code:<CODE>          string      token of the room of a join code              game         room expiry
+    {p<n>}:host:<player>        sorted set  rooms a player hosts by when they were made   game         7 days
     {mm}:ticket:<id>            hash        a ticket                                      matchmaking  1 to 5 min
     {mm}:live:<player>          string      id of the live ticket of a player             matchmaking  as its ticket
     {mm}:waiting                sorted set  waiting tickets by the time they expire       matchmaking  1 day
@@ -83,6 +84,11 @@ def listing_key(partition: int, status: str) -> str:
 def code_key(partition: int, code: str) -> str:
     """String: the token of the room that a join code stands for. `code` is without the partition."""
     return f"{{p{partition}}}:code:{code}"
+
+
+def hosted_key(partition: int, player_id: str) -> str:
+    """Sorted set: ids of the rooms that a player hosts, by the store time, in milliseconds, at which they were made."""
+    return f"{{p{partition}}}:host:{player_id}"
 
 
 def ticket_key(ticket_id: str) -> str:
@@ -189,6 +195,7 @@ __all__ = [
     "finished_key",
     "format_join_code",
     "format_room_id",
+    "hosted_key",
     "leaderboard_key",
     "listing_key",
     "live_ticket_key",

@@ -21,6 +21,9 @@ class GameSettings(ServiceSettings):
 
     port: int = Field(7001, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     metrics_port: int = Field(9101, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one.")
+    max_rooms_per_player: int = Field(
+        100, ge=0, le=1000, description="Rooms that a player hosts at once, on all replicas, until they are over; 0 = any."
+    )
     kept_rooms: int = Field(10_000, ge=1, description="Decoded rooms that a replica keeps in memory.")
     bots: str = Field("easy,normal,hard", description="Ids of the bot profiles that may be seated, comma-separated.")
     autopilot_bot: str = Field("easy", description="Profile that plays for people who are away.")

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from game_state.changes import Changed, RoomChanger
     from game_state.creation import RoomMaker
     from game_state.draft import Draft
+    from game_state.hosting import HostedRooms
     from game_state.listing import RoomLister
     from game_state.repository import RoomRepository
-    from game_state.room import Room
+    from game_state.room import Room, RoomOptions
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
     Mutation: TypeAlias = (
@@ -60,6 +61,7 @@ class GameParts:
     repository: RoomRepository
     changer: RoomChanger
     maker: RoomMaker
+    hosted: HostedRooms
     lister: RoomLister
     actions: ActionPlayer
     streams: StreamParts
@@ -82,13 +84,8 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         seats = [Seat(bot=bots.get(number, "")) for number in range(seat_count)]
         if not request.observe:
             seats[_host_seat(seats)] = Seat(player_id=person.player_id, name=person.name)
-        room, _ = await self._parts.maker.create(
-            self._parts.maker.room_id("room", person.player_id, request_id),
-            options,
-            tuple(seats),
-            host=person.player_id,
-            payload=_payload(request),
-        )
+        room_id = self._parts.maker.room_id("room", person.player_id, request_id)
+        room = await self._host(person, room_id, options, seats, _payload(request))
         return pb.CreateRoomResponse(room=room_message(room, person.player_id))
 
     async def GetRoom(self, request: pb.GetRoomRequest, _context: Context) -> pb.GetRoomResponse:
@@ -121,6 +118,8 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
     async def LeaveRoom(self, request: pb.LeaveRoomRequest, _context: Context) -> pb.LeaveRoomResponse:
         player_id = current_caller().player_id
         changed = await self._change(request.room_id, lambda draft: lobby.leave(draft, player_id), request)
+        if changed.room.host != player_id:
+            self._parts.hosted.give_back(player_id, request.room_id)
         return pb.LeaveRoomResponse(version=changed.version)
 
     async def UpdateSeats(self, request: pb.UpdateSeatsRequest, _context: Context) -> pb.UpdateSeatsResponse:
@@ -228,19 +227,26 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         """The room of a rematch with the caller in its old seat: created by the first, joined by the others."""
         seats = [Seat(bot=seat.bot) for seat in old.seats]
         seats[number] = Seat(player_id=person.player_id, name=person.name)
-        room, created = await self._parts.maker.create(
-            new_id,
-            lobby.rematch_options(old.options),
-            tuple(seats),
-            host=person.player_id,
-            payload=old.room_id.encode(),
-        )
-        if created:
-            return room, number
+        if not old.rematch_room_id:
+            room = await self._host(person, new_id, lobby.rematch_options(old.options), seats, old.room_id.encode())
+            if room.version == 1 and room.host == person.player_id:
+                return room, number
         changed = await self._parts.changer.change(
             new_id, lambda draft: lobby.join(draft, person, number, with_code=True)
         )
         return changed.room, require_seat(changed.room, person.player_id)
+
+    async def _host(
+        self, person: Person, room_id: str, options: RoomOptions, seats: Sequence[Seat], payload: bytes
+    ) -> Room:
+        """The room of this id, created now or before, which takes one of its host's places while it lives."""
+        await self._parts.hosted.take_place(person.player_id, room_id)
+        room, created = await self._parts.maker.create(
+            room_id, options, tuple(seats), host=person.player_id, payload=payload
+        )
+        if not created and (room.host != person.player_id or room.status == Status.OVER):
+            self._parts.hosted.give_back(person.player_id, room_id)
+        return room
 
     async def _readable_room(self, room_id: str) -> tuple[Room, str]:
         """The room as the store has it now, and the caller, who may read it."""

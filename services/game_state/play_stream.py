@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from game_state.actions import ActionPlayer
 
+MAX_ECHO = 64
+"""Characters of a bad request id that come back with its refusal."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -75,7 +78,8 @@ async def _read(
 
 
 async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.PlayAction) -> pb.ActionResult:
-    result = pb.ActionResult(request_id=action.request_id)
+    # What is no UUID is refused; of a text without end, as much comes back as tells its sender which one it was.
+    result = pb.ActionResult(request_id=action.request_id[:MAX_ECHO])
     try:
         charge_message()
         changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)

@@ -88,3 +88,25 @@ return claimed
 """,
     finds_keys=True,
 )
+
+TAKE_PLACE: Final = Script(
+    "take_place",
+    """
+-- Gives a room a place among those that its player hosts, unless it has one.
+-- KEYS 1 the player's set of places: rooms by the store time, in ms, at which each took its own
+-- ARGV 1 room id, 2 most rooms, 3 TTL in ms
+-- Returns 1, or, when all places are taken, every room followed by the age of its place in ms.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+    local rooms = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+    for place = 2, #rooms, 2 do rooms[place] = now - rooms[place] end
+    return rooms
+  end
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+""",
+)

@@ -13,6 +13,7 @@ from game_state.decider import Decider
 from game_state.driver import Driver, Sweeper
 from game_state.feeds import FeedHub
 from game_state.game_servicer import GameParts, GameServicer
+from game_state.hosting import HostedRooms
 from game_state.listing import RoomLister
 from game_state.match_room_servicer import MatchRoomServicer
 from game_state.observation import StepObserver
@@ -71,6 +72,8 @@ async def build(app: App) -> None:
     repository.add_listener(hub)
     repository.add_listener(driver)
     repository.add_listener(StepObserver(metrics))
+    hosted = HostedRooms(store, repository, limit=settings.max_rooms_per_player, partitions=settings.partitions)
+    repository.add_listener(hosted)
     sweeper = Sweeper(
         store,
         driver,
@@ -107,6 +110,7 @@ async def build(app: App) -> None:
         repository=repository,
         changer=changer,
         maker=maker,
+        hosted=hosted,
         lister=RoomLister(store, repository, settings.partitions),
         actions=ActionPlayer(changer, metrics),
         streams=streams,

@@ -52,8 +52,9 @@ class StoreView:
         return {key.decode() for key in cast("list[bytes]", self.client.keys("*"))}
 
     def room_keys(self) -> set[str]:
-        """Every key that belongs to single rooms."""
-        return {key for key in self.all_keys() if key.partition("}:")[2] not in PERPETUAL}
+        """Every key that belongs to single rooms; not those of players, who host several."""
+        names = {key: key.partition("}:")[2] for key in self.all_keys()}
+        return {key for key, name in names.items() if name not in PERPETUAL and not name.startswith("host:")}
 
     def entries(self, room_id: str) -> set[str]:
         """The perpetual sets of its partition that name a room."""
