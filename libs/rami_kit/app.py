@@ -52,6 +52,8 @@ READINESS_SECONDS: Final = 0.2
 """How often the checks are looked at."""
 FIRST_RESTART_SECONDS: Final = 0.1
 LAST_RESTART_SECONDS: Final = 5.0
+LINGER_SECONDS: Final = 0.5
+"""How long clients have to take what their calls ended with, once every handler has."""
 STEADY_SECONDS: Final = 30.0
 """A task that ran this long before it crashed is restarted as soon as one that crashed for the first time."""
 
@@ -217,7 +219,7 @@ class App:
         self.draining.set()
         grace = self.settings.drain_grace_seconds
         deadline = asyncio.get_running_loop().time() + grace * 0.95
-        await self.server.stop(grace * 0.7)
+        await self._stop_serving(grace * 0.7)
         # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
         await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())
         for task in list(self._tasks):
@@ -231,6 +233,23 @@ class App:
                 _log.exception("a closer failed")
         if self._metrics_server is not None:
             await asyncio.to_thread(self._metrics_server.close)
+
+    async def _stop_serving(self, grace_seconds: float) -> None:
+        """Lets calls in flight end, within the grace. Clients that do not read how their stream ends get no time."""
+        stopping = asyncio.create_task(self.server.stop(grace_seconds), name="stop-server")
+        giving_up = asyncio.create_task(self.interceptor.writers.give_up_unread(), name="give-up-unread")
+        try:
+            while not stopping.done():
+                idle = asyncio.create_task(self.interceptor.wait_idle(), name="handlers-idle")
+                await asyncio.wait({stopping, idle}, return_when=asyncio.FIRST_COMPLETED)
+                idle.cancel()
+                # The last answers are on their way; what is left of the server after that has nobody who reads.
+                await asyncio.wait({stopping}, timeout=LINGER_SECONDS)
+                if not stopping.done() and not self.interceptor.running:
+                    await self.server.stop(None)
+            await stopping
+        finally:
+            giving_up.cancel()
 
     async def _within(self, deadline: float, what: str, awaitable: Awaitable[None]) -> None:
         try:

@@ -37,12 +37,14 @@ from rami_kit.errors import (
     to_status,
 )
 from rami_kit.rates import Buckets, Rate
+from rami_kit.unread import Writers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from rami_kit.admission import Admission, Visit
     from rami_kit.metrics import GrpcMetrics
+    from rami_kit.unread import Writer
 
 MAX_DEADLINE_SECONDS: Final = 60.0
 
@@ -112,6 +114,8 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
         self._own_rates: dict[str, Buckets] = {}
         self._access: dict[str, tuple[Access, Mapping[str, Access], bool]] = {}
         self._wrapped: dict[str, _Handler] = {}
+        self.writers = Writers()
+        """The streams that are open."""
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -221,6 +225,7 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             self._begin(method)
             code = _CANCELLED
             visit: Visit | None = None
+            writer = self.writers.enter()
             try:
                 visit = self._admission.admit_stream(method.access, context)
                 expires_in = None if visit.caller is None else visit.caller.expires_at - time.time()
@@ -229,10 +234,10 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                     request = self._requests(method, incoming, visit)
                 else:
                     request = self._parse(method, incoming)
-                await self._run_stream(behaviour(request, context), context, expires_in)
+                await self._run_stream(behaviour(request, context), context, expires_in, writer)
                 code = _OK
             except asyncio.CancelledError:
-                code = _cancelled(context)
+                code = grpc.StatusCode.UNAVAILABLE.name if writer.given_up else _cancelled(context)
                 raise
             except Exception as error:
                 if _is_cancelled(method, error):
@@ -243,8 +248,10 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                     code = _aborted(context)
                     raise
                 code = refusal.code.name
+                writer.begin()
                 await _abort(context, refusal)
             finally:
+                self.writers.leave(writer)
                 if visit is not None:
                     visit.leave()
                 self._end()
@@ -252,7 +259,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
 
         return stream
 
-    async def _run_stream(self, responses: AsyncIterator[Any], context: _Context, expires_in: float | None) -> None:
+    async def _run_stream(
+        self, responses: AsyncIterator[Any], context: _Context, expires_in: float | None, writer: Writer
+    ) -> None:
         """Writes what a handler yields until it ends, its token does, or it is old; its `finally` has run."""
         oldest = self._max_stream_seconds * jitter(0.9, 1.1) or None
         expires_first = expires_in is not None and (oldest is None or expires_in <= oldest)
@@ -261,7 +270,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             async with limit:
                 try:
                     async for response in responses:
+                        writer.begin()
                         await context.write(response if type(response) is bytes else response.SerializeToString())
+                        writer.writing = False
                 finally:
                     await responses.aclose()  # type: ignore[attr-defined]
         except TimeoutError:

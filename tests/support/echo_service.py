@@ -1,7 +1,8 @@
 """The echo as a service process: `python -m support.echo_service`. What it does depends on what it is told.
 
 Say "slow" answers after half a second, Say "stuck" never. Count ends when the process drains, unless it is told
-"stuck". A closer that never ends comes with ECHO_STUCK_CLOSER=1, a store is wanted with ECHO_STORE=1.
+"stuck"; told "flood" it sends more than a client takes that reads nothing. A closer that never ends comes with
+ECHO_STUCK_CLOSER=1, a store is wanted with ECHO_STORE=1.
 """
 
 from __future__ import annotations
@@ -32,10 +33,14 @@ async def build(app: App) -> None:
             await asyncio.Event().wait()
         return request
 
+    flood = StringValue(value="x" * 50_000)
+
     async def count(request: StringValue) -> AsyncIterator[StringValue | bytes]:
         yield request
         if request.value == "stuck":
             await asyncio.Event().wait()
+        while request.value == "flood" and not app.draining.is_set():
+            yield flood
         await app.draining.wait()
         raise shutting_down()
 

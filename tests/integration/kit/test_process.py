@@ -162,6 +162,25 @@ async def test_a_drain_ends_in_time_whoever_is_stuck() -> None:
         assert "handlers did not end in time" not in err
 
 
+async def test_a_drain_does_not_wait_for_clients_that_read_nothing() -> None:
+    async with running(RAMI_DRAIN_GRACE_SECONDS="600") as service:
+        flooded = [service.stub.count(text("flood"), metadata=player("ada")) for _ in range(3)]
+        for stream in flooded:
+            assert value_of(await stream.read()) == "flood"  # type: ignore[arg-type]  # a message, not the end
+        reading = service.stub.count(text("x"), metadata=player("ada"))
+        assert value_of(await reading.read()) == "x"  # type: ignore[arg-type]  # a message, not the end
+        slow = service.stub.say(text("slow"), timeout=WAIT_SECONDS, metadata=player("ada"))
+        await asyncio.sleep(0.2)  # the call is half way, and the streams are full
+        service.end()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await reading.read()
+        assert from_rpc_error(caught.value).reason == reasons.ERROR_REASON_SHUTTING_DOWN
+        assert value_of(await slow) == "slow"
+        code, _, err = await ended(service.process)
+        assert code == 0
+        assert "did not end in time" not in err
+
+
 async def test_a_second_signal_forces_the_end() -> None:
     async with running(RAMI_DRAIN_GRACE_SECONDS="60") as service:
         stream = service.stub.count(text("stuck"), metadata=player("ada"))
