@@ -44,20 +44,22 @@ CHANNEL_OPTIONS: Final = (
 )
 
 
-def open_channel(target: str, settings: ServiceSettings) -> grpc.aio.Channel:
+def open_channel(target: str, settings: ServiceSettings, *, name: str | None = None) -> grpc.aio.Channel:
     """A channel to a gRPC target, such as "ai:7002" or "dns:///ai-headless:7002".
 
-    Uses TLS when RAMI_TLS_CA_FILE is set, and shows this service's certificate when it has one. It connects
+    `name` is the host that was looked up where the target is an address: what its certificate must be for. The
+    channel uses TLS when RAMI_TLS_CA_FILE is set, and shows this service's certificate when it has one. It connects
     by itself when first used. Raises OSError for a certificate file that cannot be read.
     """
+    options = CHANNEL_OPTIONS if name is None else (*CHANNEL_OPTIONS, ("grpc.default_authority", name))
     if settings.tls_ca_file is None:
-        return grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS)
+        return grpc.aio.insecure_channel(target, options=options)
     authorities = Path(settings.tls_ca_file).read_bytes()
     certificate = key = None
     if settings.tls_cert_file is not None and settings.tls_key_file is not None:
         certificate, key = Path(settings.tls_cert_file).read_bytes(), Path(settings.tls_key_file).read_bytes()
     credentials = grpc.ssl_channel_credentials(authorities, key, certificate)
-    return grpc.aio.secure_channel(target, credentials, options=CHANNEL_OPTIONS)
+    return grpc.aio.secure_channel(target, credentials, options=options)
 
 
 async def close_channels(*channels: grpc.aio.Channel, grace_seconds: float = 0.5) -> None:

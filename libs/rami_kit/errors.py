@@ -266,16 +266,33 @@ def status_trailers(error: RamiError) -> tuple[tuple[str, bytes], ...]:
 def from_rpc_error(error: grpc.aio.AioRpcError) -> PeerError:
     """What a stub's error says. Details that are missing or unreadable leave only the code and the text."""
     code, message = error.code(), error.details() or ""
+    info = error_info(status_of(error))
+    if info is None:
+        return PeerError(code, None, {}, message)
+    return PeerError(code, parse_reason(info.reason), dict(info.metadata), message)
+
+
+def status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status:
+    """The status with details that an RPC ended with; an empty one when it has none that can be read."""
     for key, value in error.trailing_metadata() or ():
         if key == STATUS_DETAILS_KEY and isinstance(value, bytes):
             try:
-                status = status_pb2.Status.FromString(value)
+                return status_pb2.Status.FromString(value)
             except DecodeError:
                 break
-            info = error_info(status)
-            if info is not None:
-                return PeerError(code, parse_reason(info.reason), dict(info.metadata), message)
-    return PeerError(code, None, {}, message)
+    return status_pb2.Status()
+
+
+def retry_seconds(status: status_pb2.Status) -> float:
+    """When a status asks to be tried again; 0 when it says nothing of it."""
+    retry = error_details_pb2.RetryInfo()
+    for detail in status.details:
+        if detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
+            try:
+                detail.Unpack(retry)
+            except DecodeError:
+                return 0.0
+    return max(0.0, retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9)
 
 
 def error_info(status: status_pb2.Status) -> error_details_pb2.ErrorInfo | None:
@@ -321,7 +338,9 @@ __all__ = [
     "reason_name",
     "reasons",
     "refused",
+    "retry_seconds",
     "shutting_down",
+    "status_of",
     "status_trailers",
     "to_status",
 ]

@@ -1,9 +1,8 @@
 """A fixed pool of worker processes behind a bounded queue.
 
-Decisions wait in two lanes: those of quick bots first, since a thousand of them cost what a few searches do. A decision
-that no worker has begun is dropped when its caller leaves or its deadline passes; one that has been begun ends by its
-deadline. A worker that dies is replaced, and its decision given to another, once. A worker that has decided often
-enough goes when a warm successor stands in for it, so that nothing is lost and nothing waits.
+A decision that no worker has begun is dropped when its caller leaves or its deadline passes; one that has been begun
+ends by its deadline. A worker that dies is replaced, and its decision given to another, once. A worker that has decided
+often enough goes when a warm successor stands in for it, so that nothing is lost and nothing waits.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ai_decision.process import WORKER_COMMAND, WorkerProcess, WorkerState
+from ai_decision.queue import DecisionQueue, Job
 from rami_kit.backoff import Backoff
 
 if TYPE_CHECKING:
@@ -32,39 +32,18 @@ FIRST_RESTART_SECONDS: Final = 0.05
 LAST_RESTART_SECONDS: Final = 5.0
 
 _SERVING: Final = (WorkerState.IDLE, WorkerState.BUSY)
+_CLASSES: Final = {True: "people", False: "bots_only"}
 _COUNTED: Final = (WorkerState.STARTING, *_SERVING, WorkerState.DISMISSED)
 
 _log = logging.getLogger(__name__)
 
 
-class PoolError(Exception):
-    """Root of what a pool refuses or fails with."""
-
-
-class QueueFull(PoolError):  # noqa: N818 - named for the state
-    """As many decisions wait as may."""
-
-
-class DecisionTimeout(PoolError):  # noqa: N818 - named for what happened
+class DecisionTimeout(Exception):  # noqa: N818 - named for what happened
     """The deadline passed before there was an answer."""
 
 
-class WorkersLost(PoolError):  # noqa: N818 - named for what happened
+class WorkersLost(Exception):  # noqa: N818 - named for what happened
     """Every worker that had the decision died of it."""
-
-
-class _Job:
-    """A decision that somebody waits for."""
-
-    __slots__ = ("answer", "attempts", "deadline", "quick", "request", "submitted")
-
-    def __init__(self, request: bytes, deadline: float, *, quick: bool) -> None:
-        self.request = request
-        self.deadline = deadline
-        self.quick = quick
-        self.submitted = time.monotonic()
-        self.attempts = 0
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
 
 class WorkerPool:
@@ -82,18 +61,18 @@ class WorkerPool:
     ) -> None:
         """Starts nothing. A worker is replaced after `recycle_decisions`, 0 for never."""
         self._size = workers
-        self._queue_limit = queue_limit
         self._recycle_decisions = recycle_decisions
         self._start_seconds = start_seconds
         self._queue_depth = metrics.queue_depth.labels()
-        self._queue_seconds = metrics.queue_seconds.labels()
+        self._queue_seconds = {people: metrics.queue_seconds.labels(name) for people, name in _CLASSES.items()}
+        self._busy_seconds = metrics.busy_seconds.labels()
         self._restarts = metrics.worker_restarts.labels()
         self._workers_by_state = {state: metrics.workers.labels(state.value) for state in _COUNTED}
         self._command = command
-        self._quick: deque[_Job] = deque()
-        self._slow: deque[_Job] = deque()
+        self._queue = DecisionQueue(queue_limit)
+        metrics.queue_age.read_from(self._queue.oldest_seconds)
         self._workers: set[WorkerProcess] = set()
-        self._jobs: dict[WorkerProcess, _Job] = {}
+        self._jobs: dict[WorkerProcess, Job] = {}
         """The decision that each busy worker has."""
         self._outdated: WorkerProcess | None = None
         """The worker that goes when its successor is warm; one at a time, so that starts do not crowd."""
@@ -110,7 +89,7 @@ class WorkerPool:
     @property
     def waiting(self) -> int:
         """Decisions that no worker has begun."""
-        return len(self._quick) + len(self._slow)
+        return len(self._queue)
 
     @property
     def busy(self) -> int:
@@ -142,12 +121,12 @@ class WorkerPool:
         if exits:
             await asyncio.wait(exits, timeout=DISMISS_SECONDS)
 
-    async def decide(self, request: bytes, deadline: float, *, quick: bool) -> Answer:
-        """The answer to a serialized request. `deadline` is in seconds of time.monotonic().
+    async def decide(self, request: bytes, deadline: float, *, quick: bool, people: bool) -> Answer:
+        """The answer to a serialized request. `deadline` is in seconds of time.monotonic(), `people` whether any wait.
 
-        Raises QueueFull at once, DecisionTimeout at the deadline, WorkersLost.
+        Raises QueueFull, at once or when people need the place, DecisionTimeout at the deadline, WorkersLost.
         """
-        job = _Job(request, deadline, quick=quick)
+        job = Job(request, deadline, quick=quick, people=people)
         if deadline <= job.submitted:
             raise DecisionTimeout
         self._admit(job)
@@ -173,6 +152,7 @@ class WorkerPool:
         job = self._jobs.pop(worker, None)
         if job is None:
             return  # it had been given up already
+        self._busy_seconds.inc(time.monotonic() - job.begun)
         if not job.answer.done():
             job.answer.set_result(answer)
         if self._outdated is None and 0 < self._recycle_decisions <= worker.decisions:
@@ -202,34 +182,30 @@ class WorkerPool:
 
     # The queue.
 
-    def _admit(self, job: _Job, *, again: bool = False) -> None:
+    def _admit(self, job: Job, *, again: bool = False) -> None:
         """Give a decision to an idle worker, or let it wait; before all others when it is not the first time."""
         for worker in self._workers:
             if worker.state is WorkerState.IDLE:
                 self._give(worker, job)
                 return
-        lane = self._quick if job.quick else self._slow
         if again:
-            lane.appendleft(job)
-        elif self.waiting >= self._queue_limit:
-            raise QueueFull
+            self._queue.put_back(job)
         else:
-            lane.append(job)
+            self._queue.add(job)
         self._queue_depth.set(self.waiting)
 
-    def _forget(self, job: _Job) -> None:
+    def _forget(self, job: Job) -> None:
         """Nobody waits for a decision any more."""
         job.answer.cancel()
-        lane = self._quick if job.quick else self._slow
-        if job in lane:
-            lane.remove(job)
+        if self._queue.remove(job):
             self._queue_depth.set(self.waiting)
 
-    def _give(self, worker: WorkerProcess, job: _Job) -> None:
+    def _give(self, worker: WorkerProcess, job: Job) -> None:
         job.attempts += 1
         self._jobs[worker] = job
         self._set_state(worker, WorkerState.BUSY)
-        self._queue_seconds.observe(time.monotonic() - job.submitted)
+        job.begun = time.monotonic()
+        self._queue_seconds[job.people].observe(job.begun - job.submitted)
         worker.send(job.request, job.deadline)
 
     # The workers.
@@ -238,8 +214,11 @@ class WorkerPool:
         """A worker has nothing to do: the next decision, or its end."""
         self._set_state(worker, WorkerState.IDLE)
         self._retire_outdated()
-        if worker.state is WorkerState.IDLE and self.waiting:
-            self._give(worker, (self._quick or self._slow).popleft())
+        if worker.state is not WorkerState.IDLE:
+            return
+        job = self._queue.take()
+        if job is not None:
+            self._give(worker, job)
             self._queue_depth.set(self.waiting)
 
     def _retire_outdated(self) -> None:

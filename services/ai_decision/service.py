@@ -33,9 +33,16 @@ async def build(app: App) -> None:
     app.add_closer(pool.close)
     app.add_check("workers", lambda: pool.ready)
     await pool.start()
+    servicer = DecisionServicer(pool, metrics)
+
+    async def drain_streams() -> None:
+        await app.draining.wait()
+        servicer.drain()
+
+    app.spawn("drain-streams", drain_streams)
     app.add_servicer(
         decision_service_pb2_grpc.add_DecisionServiceServicer_to_server,
-        DecisionServicer(pool, metrics),
+        servicer,
         DECISION_SERVICE,
         access=Access.SERVICE,
     )

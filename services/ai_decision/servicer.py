@@ -2,7 +2,7 @@
 
 Asked of the front alone is what is cheap: that there is a view, of the rules that are played here, and that the
 bot exists. All else is checked by the worker, which parses the request anyway. Every decision is counted by bot
-and outcome, refused and cancelled ones too.
+and outcome, refused and cancelled ones too, whether it came as a call or over a stream.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from ai_decision.decision_stream import DecisionStream
 from ai_decision.frames import Chosen, Failed, Invalid
-from ai_decision.pool import DecisionTimeout, QueueFull, WorkersLost
+from ai_decision.pool import DecisionTimeout, WorkersLost
+from ai_decision.queue import QueueFull
 from rami.ai.v1 import decision_service_pb2 as messages
 from rami.ai.v1 import decision_service_pb2_grpc
 from rami_bots import BOTS, Bot, UnknownBot, find_bot
 from rami_engine import RULES_ID, RULES_VERSION
-from rami_kit.errors import InvalidRequest, RamiError, reasons, refused
+from rami_kit.errors import INTERNAL_TEXT, InvalidRequest, RamiError, reasons, refused, to_status
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
     import grpc.aio
 
     from ai_decision.pool import WorkerPool
@@ -30,6 +34,7 @@ RESERVE_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 0.1
 """When to come back to a full queue: a worker does several searches in this time."""
 MAX_PAGE_SIZE: Final = 100
+MAX_DEADLINE_SECONDS: Final = 60
 
 _log = logging.getLogger(__name__)
 
@@ -40,30 +45,32 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
     def __init__(self, pool: WorkerPool, metrics: AiMetrics) -> None:
         self._pool = pool
         self._metrics = metrics
+        self._streams: set[DecisionStream] = set()
+
+    def drain(self) -> None:
+        """Take nothing more over streams: they end when what they have taken is answered."""
+        for stream in self._streams:
+            stream.drain()
 
     async def Decide(
         self, request: messages.DecideRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> messages.DecideResponse:
         """Chooses one of the legal actions; what it raises stands in the .proto file."""
-        began = time.monotonic()
-        bot = _admitted(request)
         remaining = context.time_remaining()
         assert remaining is not None, "no call without a deadline gets here"
-        outcome = None
+        return messages.DecideResponse(action_index=await self._counted(request, remaining))
+
+    async def DecideMany(
+        self, requests: AsyncIterator[messages.DecideManyRequest], _context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncGenerator[messages.DecideManyResponse]:
+        """Decides what comes over a stream, everything at once; ends when all is answered that was asked."""
+        stream = DecisionStream(self._answer)
+        self._streams.add(stream)
         try:
-            index = await self._decide(request, bot, began + remaining - RESERVE_SECONDS)
-            outcome = "ok"
-        except RamiError as error:
-            outcome = _OUTCOMES[error.reason]
-            raise
+            async for response in stream.responses(requests):
+                yield response
         finally:
-            seconds = time.monotonic() - began
-            if outcome is None:
-                # gRPC ended the call: because its client left, or at its deadline, which a busy front may notice late.
-                outcome = "timeout" if seconds >= remaining else "cancelled"
-            self._metrics.decisions.labels(bot.id, outcome).inc()
-            self._metrics.seconds.labels(bot.id).observe(seconds)
-        return messages.DecideResponse(action_index=index)
+            self._streams.discard(stream)
 
     async def ListBots(
         self, request: messages.ListBotsRequest, _context: grpc.aio.ServicerContext[Any, Any]
@@ -81,9 +88,42 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
             next_page_token=str(end) if end < len(BOTS) else "",
         )
 
-    async def _decide(self, request: messages.DecideRequest, bot: Bot, deadline: float) -> int:
+    async def _answer(self, one: messages.DecideManyRequest) -> messages.DecideManyResponse:
+        """The answer to one request of a stream; what would end a call is told in it."""
+        response = messages.DecideManyResponse(call_id=one.call_id)
         try:
-            answer = await self._pool.decide(request.SerializeToString(), deadline, quick=bot.quick)
+            response.decision.action_index = await self._counted(one.request, _timeout_seconds(one))
+        except RamiError as error:
+            response.error.CopyFrom(to_status(error))
+        except Exception:  # noqa: BLE001 - a defect in one decision is told as INTERNAL and logged whole
+            _log.exception("answering a decision failed")
+            response.error.CopyFrom(to_status(RamiError(reasons.ERROR_REASON_INTERNAL, INTERNAL_TEXT)))
+        return response
+
+    async def _counted(self, request: messages.DecideRequest, remaining: float) -> int:
+        """The index of the choice within the seconds that remain; counted and timed whatever comes of it."""
+        began = time.monotonic()
+        bot = _admitted(request)
+        outcome = None
+        try:
+            index = await self._decide(request, bot, began + remaining - RESERVE_SECONDS)
+            outcome = "ok"
+        except RamiError as error:
+            outcome = _OUTCOMES[error.reason]
+            raise
+        finally:
+            seconds = time.monotonic() - began
+            if outcome is None:
+                # Ended from outside: because the client left, or at the deadline, which a busy front may notice late.
+                outcome = "timeout" if seconds >= remaining else "cancelled"
+            self._metrics.decisions.labels(bot.id, outcome).inc()
+            self._metrics.seconds.labels(bot.id).observe(seconds)
+        return index
+
+    async def _decide(self, request: messages.DecideRequest, bot: Bot, deadline: float) -> int:
+        people = request.service_class != messages.SERVICE_CLASS_BOTS_ONLY
+        try:
+            answer = await self._pool.decide(request.SerializeToString(), deadline, quick=bot.quick, people=people)
         except QueueFull:
             raise refused(
                 reasons.ERROR_REASON_DECISION_QUEUE_FULL,
@@ -130,6 +170,14 @@ def _admitted(request: messages.DecideRequest) -> Bot:
         return find_bot(request.bot)
     except UnknownBot:
         raise refused(reasons.ERROR_REASON_BOT_NOT_FOUND, "no bot has this id", bot=request.bot) from None
+
+
+def _timeout_seconds(one: messages.DecideManyRequest) -> float:
+    """How long the caller of one decision waits. Raises InvalidRequest outside of what is possible."""
+    seconds = one.timeout.seconds + one.timeout.nanos / 1e9
+    if not 0 < seconds <= MAX_DEADLINE_SECONDS:
+        raise InvalidRequest("timeout", f"must be more than 0 s and {MAX_DEADLINE_SECONDS} s at most")
+    return seconds
 
 
 def _page_begin(token: str) -> int:

@@ -22,7 +22,10 @@ class GameSettings(ServiceSettings):
     port: int = Field(7001, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     metrics_port: int = Field(9101, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one.")
     max_rooms_per_player: int = Field(
-        100, ge=0, le=1000, description="Rooms that a player hosts at once, on all replicas, until they are over; 0 = any."
+        100,
+        ge=0,
+        le=1000,
+        description="Rooms that a player hosts at once, on all replicas, until they are over; 0 = any.",
     )
     kept_rooms: int = Field(10_000, ge=1, description="Decoded rooms that a replica keeps in memory.")
     bots: str = Field("easy,normal,hard", description="Ids of the bot profiles that may be seated, comma-separated.")
@@ -32,6 +35,13 @@ class GameSettings(ServiceSettings):
     )
     decision_timeout_seconds: float = Field(
         2.0, gt=0, le=60, description="How long the AI service has for one decision before it is asked again."
+    )
+    decision_patience_seconds: float = Field(
+        2.0,
+        ge=0,
+        le=60,
+        description="How long a bot's turn waits for an AI service that is busy or has just gone away before the "
+        "fallback plays; tables of bots alone wait 30 times as long for a busy one.",
     )
     entropy_window_seconds: float = Field(
         2.0, ge=0, le=60, description="How long a room that starts by itself waits for the entropy of people."

@@ -1,8 +1,9 @@
 """Asking the AI service what a bot does, and what is done without a usable answer.
 
 The request is built from the seat's own view and nothing else; its policy seed has nothing to do with any shuffle.
-A decision that fails is asked for again, elsewhere where there is more than one process; after that the engine's
-fallback plays, so that no room ever waits for a bot.
+A decision that fails is asked for again, elsewhere where there is more than one process. A service that is busy, or has
+gone away just now, is waited for: a moment where people sit at the table, longer where only bots do. After that the
+engine's fallback plays, so that no room ever waits for a bot.
 """
 
 from __future__ import annotations
@@ -15,26 +16,29 @@ import math
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import grpc
-import grpc.aio
-
 from rami.ai.v1 import decision_service_pb2
 from rami_engine import fallback_action, legal_actions, seat_view
+from rami_kit.backoff import Backoff
 from rami_wire import encode_actions, view_to_proto
 
 if TYPE_CHECKING:
+    from game_state.decision_client import DecisionSource
     from game_state.room import Room
-    from rami.ai.v1.decision_service_pb2_grpc import DecisionServiceAsyncStub
     from rami_engine import Action
-    from rami_kit.auth import ServiceTokens
     from rami_kit.metrics import GameMetrics
 
 PAUSES_SECONDS: Final = (0.0, 0.05, 0.2)
-"""Before each attempt; there are as many attempts as pauses."""
+"""Before each attempt; as many attempts as pauses may fail."""
+BUSY_PAUSES_SECONDS: Final = (0.05, 0.5)
+"""The shortest and the longest pause before a service that is busy or away is asked again."""
+BOTS_ONLY_PATIENCE: Final = 30
+"""How many times longer a table of bots alone waits for a busy service than one with people."""
 SHARE_OF_TURN: Final = 3
 """A decision may take this part of the time that people have for a turn: a turn without answers has two of them, the
 draw and the discard."""
 
+_PEOPLE: Final = decision_service_pb2.SERVICE_CLASS_PEOPLE
+_BOTS_ONLY: Final = decision_service_pb2.SERVICE_CLASS_BOTS_ONLY
 _LEGAL_ACTIONS: Final = decision_service_pb2.DecideRequest.DESCRIPTOR.fields_by_name["legal_actions"].number
 
 _log = logging.getLogger(__name__)
@@ -53,59 +57,66 @@ class Decider:
 
     def __init__(
         self,
-        stub: DecisionServiceAsyncStub,
-        tokens: ServiceTokens,
+        source: DecisionSource,
         metrics: GameMetrics,
         policy_key: bytes,
         timeout_seconds: float,
+        patience_seconds: float,
     ) -> None:
-        self._stub = stub
-        self._tokens = tokens
+        """`patience_seconds`: how long the turn of a bot waits for a service that is busy or has just gone away."""
+        self._source = source
         self._metrics = metrics
         self._policy_key = policy_key
         self._timeout = timeout_seconds
+        self._patience = patience_seconds
+        self._away_since: float | None = None
+        """When the service went away, if it is: nobody waits for it twice."""
 
     async def decide(self, room: Room, seat: int, bot: str) -> Decision:
         """The action of a bot in the seat to move. Always legal in the room as it is given."""
         match = room.current_match()
         legal = legal_actions(match, seat)
         request = decision_request(room, seat, bot, self._policy_seed(room, seat))
-        cause = "none"
         limit = room.options.turn_limit_ms
-        give_up_at = time.monotonic() + limit / 1000 / SHARE_OF_TURN if limit else math.inf
-        for pause in PAUSES_SECONDS:
-            if pause:
-                await asyncio.sleep(pause)
-            seconds = min(self._timeout, give_up_at - time.monotonic())
-            if seconds <= 0:
-                break
-            cause, index = await self._ask(request, bot, seconds)
-            if index is not None and index < len(legal):
-                self._metrics.bot_decisions.labels(bot, "ok").inc()
-                return Decision(legal[index], fallback=False)
-            if index is not None:
+        began = time.monotonic()
+        give_up_at = began + limit / 1000 / SHARE_OF_TURN if limit else math.inf
+        patience = self._patience * (1 if room.people() else BOTS_ONLY_PATIENCE)
+        cause, failures, tried = "none", 0, set[str]()
+        pause = Backoff(*BUSY_PAUSES_SECONDS)
+        while (seconds := min(self._timeout, give_up_at - time.monotonic())) > 0:
+            asked = time.perf_counter()
+            cause, place, retry_after = await self._source.ask(request, seconds, tried)
+            if place is not None and place >= len(legal):
                 cause = "illegal"
             self._metrics.bot_decisions.labels(bot, cause).inc()
+            self._note(cause)
+            if cause == "ok" and place is not None:
+                self._metrics.bot_seconds.labels(bot).observe(time.perf_counter() - asked)
+                return Decision(legal[place], fallback=False)
+            if self._is_waited_for(cause, began, patience):
+                await asyncio.sleep(max(retry_after, pause.next()))
+                continue
+            failures += 1
+            if failures == len(PAUSES_SECONDS):
+                break
+            await asyncio.sleep(PAUSES_SECONDS[failures])
         self._metrics.fallbacks.labels(cause).inc()
         _log.warning("a bot gave no usable answer: the fallback plays", extra={"bot": bot, "cause": cause})
         return Decision(fallback_action(seat_view(match, seat)), fallback=True)
 
-    async def _ask(
-        self, request: decision_service_pb2.DecideRequest, bot: str, seconds: float
-    ) -> tuple[str, int | None]:
-        """The index that the AI service answers with; or None and what went wrong, in a word."""
-        began = time.perf_counter()
-        try:
-            response: decision_service_pb2.DecideResponse | None = await self._stub.Decide(
-                request, timeout=seconds, metadata=self._tokens.metadata()
-            )
-        except grpc.aio.AioRpcError as error:
-            return error.code().name.lower(), None
-        if response is None:
-            # What gRPC makes of bytes that it cannot parse.
-            return "malformed", None
-        self._metrics.bot_seconds.labels(bot).observe(time.perf_counter() - began)
-        return "ok", response.action_index
+    def _note(self, cause: str) -> None:
+        """Keep in mind since when the service is away."""
+        if cause != "unavailable":
+            self._away_since = None
+        elif self._away_since is None:
+            self._away_since = time.monotonic()
+
+    def _is_waited_for(self, cause: str, began: float, patience: float) -> bool:
+        """Whether a failure that may pass is given time to: one that says so, of a service that is not long away."""
+        now = time.monotonic()
+        if cause == "resource_exhausted":
+            return now - began < patience
+        return self._away_since is not None and now - self._away_since < self._patience
 
     def _policy_seed(self, room: Room, seat: int) -> int:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""
@@ -117,7 +128,10 @@ def decision_request(room: Room, seat: int, bot: str, policy_seed: int) -> decis
     """What the AI service is asked for the seat to move: made of what the seat sees, and nothing else."""
     match = room.current_match()
     request = decision_service_pb2.DecideRequest(
-        view=view_to_proto(seat_view(match, seat)), bot=bot, policy_seed=policy_seed
+        view=view_to_proto(seat_view(match, seat)),
+        bot=bot,
+        policy_seed=policy_seed,
+        service_class=_PEOPLE if room.people() else _BOTS_ONLY,
     )
     request.MergeFromString(encode_actions(legal_actions(match, seat), _LEGAL_ACTIONS))
     return request

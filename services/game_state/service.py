@@ -10,6 +10,7 @@ from game_state.changes import RoomChanger
 from game_state.config import GameSettings
 from game_state.creation import RoomMaker
 from game_state.decider import Decider
+from game_state.decision_client import DecisionClient
 from game_state.driver import Driver, Sweeper
 from game_state.feeds import FeedHub
 from game_state.game_servicer import GameParts, GameServicer
@@ -23,10 +24,8 @@ from game_state.rule_sheet_servicer import RuleSheetServicer
 from game_state.rule_sheets import RuleSheets
 from game_state.streams import StreamParts
 from game_state.stuck import StuckRooms
-from rami.ai.v1 import decision_service_pb2_grpc
 from rami.game.v1 import game_service_pb2_grpc, match_room_service_pb2_grpc, rule_sheet_service_pb2_grpc
 from rami_kit.access import Access
-from rami_kit.channels import close_channels, open_channel
 from rami_kit.metrics import GameMetrics
 from rami_kit.subscriber import Subscriber
 
@@ -53,13 +52,14 @@ async def build(app: App) -> None:
     changer = RoomChanger(repository, times)
     hub = FeedHub(repository, subscriber, metrics)
 
-    channel = open_channel(settings.ai_address, settings)
+    decisions = DecisionClient(settings.ai_address, settings, app.service_tokens("rami-ai"))
+    app.spawn("look-up-ai", decisions.run)
     decider = Decider(
-        decision_service_pb2_grpc.DecisionServiceStub(channel),
-        app.service_tokens("rami-ai"),
+        decisions,
         metrics,
         settings.derived_key("policy-seed"),
         settings.decision_timeout_seconds,
+        settings.decision_patience_seconds,
     )
     driver = Driver(
         repository,
@@ -92,7 +92,7 @@ async def build(app: App) -> None:
 
     async def close() -> None:
         await driver.close()
-        await close_channels(channel)
+        await decisions.close()
         chains.close()
 
     app.add_closer(close)

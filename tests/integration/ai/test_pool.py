@@ -8,13 +8,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from ai_decision import process
 from ai_decision.frames import Chosen, Failed
-from ai_decision.pool import DecisionTimeout, QueueFull, WorkerPool, WorkersLost
+from ai_decision.pool import DecisionTimeout, WorkerPool, WorkersLost
+from ai_decision.queue import QueueFull
 from rami_kit.metrics import AiMetrics
 from support.waiting import eventually
 
@@ -37,11 +39,11 @@ class Pool:
             command=(sys.executable, str(SCRIPT), str(marks)),
         )
 
-    async def ask(self, text: str, *, seconds: float = LONG, quick: bool = False) -> object:
-        return await self.pool.decide(text.encode(), time.monotonic() + seconds, quick=quick)
+    async def ask(self, text: str, *, seconds: float = LONG, quick: bool = False, people: bool = True) -> object:
+        return await self.pool.decide(text.encode(), time.monotonic() + seconds, quick=quick, people=people)
 
-    def submit(self, text: str, *, seconds: float = LONG, quick: bool = False) -> asyncio.Task[object]:
-        return asyncio.create_task(self.ask(text, seconds=seconds, quick=quick))
+    def submit(self, text: str, **how: Any) -> asyncio.Task[object]:
+        return asyncio.create_task(self.ask(text, **how))
 
     async def occupy(self, name: str) -> asyncio.Task[object]:
         """A worker is busy until `release`."""
@@ -100,7 +102,7 @@ async def test_quick_decisions_go_before_slow_ones_and_equals_in_order(tmp_path:
         await asyncio.gather(first, *tasks)
     assert order == [Chosen(number) for number in (2, 3, 0, 1)]
     assert pool.metrics.queue_depth.labels().value == 0
-    assert pool.metrics.queue_seconds.labels().count == 5
+    assert pool.metrics.queue_seconds.labels("people").count == 5
 
 
 async def test_a_full_queue_refuses_at_once_and_takes_again(tmp_path: Path) -> None:

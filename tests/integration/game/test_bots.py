@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 
+from rami.ai.v1 import decision_service_pb2 as ai_pb
 from rami.game.v1 import event_pb2, room_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK, verify_replay
 from rami_wire import action_to_proto, replay_record
-from support.game_bots import FakeBots, at_random, first, illegal, refusing, silent
+from support.game_bots import FakeBots, Misbehaviour, at_random, first, illegal, refusing, silent
 from support.game_cluster import NO_BOTS, game_cluster, request_id, room_options
 from support.game_streams import PlayStream, Watch, play_over
 from support.waiting import eventually
@@ -63,7 +64,9 @@ async def test_v7_a_decision_service_that_misbehaves_is_made_up_for(
 ) -> None:
     bots.choose, bots.garbage = choose, garbage
     patience = 0.02 if choose is silent else 10.0
-    async with game_cluster(store_url, ai_address=bots.target, decision_timeout_seconds=patience) as cluster:
+    async with game_cluster(
+        store_url, ai_address=bots.target, decision_timeout_seconds=patience, decision_patience_seconds=0
+    ) as cluster:
         await fall_back_once(cluster, bots, cause)
 
 
@@ -128,6 +131,45 @@ async def test_a_bad_answer_is_asked_for_again(game: Cluster, bots: FakeBots) ->
     assert FALLBACK not in await sources(game, room.room_id)
     assert game.sample("rami_game_bot_decisions_total", level="easy", outcome="illegal") == 1
     assert game.sample("rami_game_bot_decisions_total", level="easy", outcome="ok") >= 1
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE])
+async def test_a_service_that_is_busy_or_away_for_a_moment_is_waited_for(
+    game: Cluster, bots: FakeBots, code: grpc.StatusCode
+) -> None:
+    refusals = iter([code] * 6)
+
+    def choose(_request: object) -> int:
+        refusal = next(refusals, None)
+        if refusal is not None:
+            raise Misbehaviour(refusal)
+        return 0
+
+    bots.choose = choose
+    room, _ = await bots_only(game)
+
+    assert FALLBACK not in await sources(game, room.room_id)
+    assert game.sample("rami_game_bot_decisions_total", level="easy", outcome=code.name.lower()) >= 5
+
+
+async def test_a_service_that_stays_away_is_not_waited_for_twice(store_url: str) -> None:
+    """Forty times the patience is longer than a test may take."""
+    async with game_cluster(
+        store_url, ai_address=NO_BOTS, max_turns_per_round=20, max_turns_per_match=20, decision_patience_seconds=3
+    ) as cluster:
+        await bots_only(cluster, target=1000)
+        assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") == 40
+
+
+async def test_decisions_say_whether_people_wait(game: Cluster, bots: FakeBots) -> None:
+    await bots_only(game)
+    assert {request.service_class for request in bots.requests} == {ai_pb.SERVICE_CLASS_BOTS_ONLY}
+    bots.requests.clear()
+    ann = game.player("ann")
+    room = await ann.create(room_options(2, bot_pace=0), {0: "easy"})
+    await ann.start(room.room_id)
+    await eventually(lambda: bool(bots.requests), "the bot is asked")
+    assert {request.service_class for request in bots.requests} == {ai_pb.SERVICE_CLASS_PEOPLE}
 
 
 async def test_bots_think_as_long_as_the_room_says(game: Cluster) -> None:

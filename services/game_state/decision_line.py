@@ -1,0 +1,229 @@
+"""One address of a decision service: its connection, the stream over it, and what is open there.
+
+A stream carries the token it was opened with, so another is opened before that ends, and the older one is half-closed:
+what is open there is answered first. Nothing but the stream's own tasks reads or writes it, because a gRPC stream whose
+reader or writer is cancelled ends for everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import grpc
+import grpc.aio
+
+from rami.ai.v1 import decision_service_pb2, decision_service_pb2_grpc
+from rami_kit.channels import close_channels
+from rami_kit.errors import retry_seconds, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable
+
+    from rami_kit.auth import ServiceTokens
+
+STREAM_SECONDS: Final = 20.0
+"""How long a stream is used: tokens are good for half a minute at least when they are shown."""
+UNARY_SECONDS: Final = 60.0
+"""How long a service that has no DecideMany is taken not to have it."""
+SHUNNED_SECONDS: Final = 1.0
+"""How long an address that failed comes after all others."""
+RETIRE_SECONDS: Final = 60.0
+"""The longest that open decisions of an address that is gone are waited for."""
+
+
+class Answer(NamedTuple):
+    """What came of a question: the place of the chosen action, or a word for what went wrong."""
+
+    outcome: str
+    """"ok", "malformed", or a gRPC code in lower case."""
+    place: int | None = None
+    retry_after_seconds: float = 0.0
+    """When the service asks to be asked again; 0 for not said."""
+
+
+UNAVAILABLE: Final = "unavailable"
+_BROKEN: Final = "broken"
+"""A stream that ended while it was written to: gRPC makes INTERNAL of that, whatever the service had said."""
+_UNHEALTHY: Final = frozenset(
+    {UNAVAILABLE, "deadline_exceeded", "malformed", "unauthenticated", "cancelled", "internal"}
+)
+
+
+class DecisionPeer:
+    """One address. `outstanding` and `failed_until` are for who chooses among several."""
+
+    def __init__(self, address: str, name: str | None, channel: grpc.aio.Channel, tokens: ServiceTokens) -> None:
+        """`name` is what the address was looked up under. Connects when it is first asked."""
+        self.address = address
+        self.name = name
+        self.outstanding = 0
+        self.failed_until = 0.0
+        """By time.monotonic()."""
+        self._channel = channel
+        self._stub: decision_service_pb2_grpc.DecisionServiceAsyncStub = decision_service_pb2_grpc.DecisionServiceStub(
+            channel
+        )
+        self._tokens = tokens
+        self._line: _Line | None = None
+        self._lines: set[_Line] = set()
+        self._unary_until = 0.0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+        """One answer within some seconds; never raises but when cancelled."""
+        self.outstanding += 1
+        self._idle.clear()
+        try:
+            answer = await self._ask(request, seconds)
+        finally:
+            self.outstanding -= 1
+            if not self.outstanding:
+                self._idle.set()
+        self.failed_until = time.monotonic() + SHUNNED_SECONDS if answer.outcome in _UNHEALTHY else 0.0
+        return answer
+
+    async def retire(self) -> None:
+        """Let what is open be answered, then close."""
+        for line in list(self._lines):
+            line.end()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RETIRE_SECONDS):
+                await self._idle.wait()
+        await self.close()
+
+    async def close(self) -> None:
+        """End the connection and whatever is open there."""
+        for line in list(self._lines):
+            line.cancel()
+        await close_channels(self._channel)
+
+    async def _ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+        if time.monotonic() < self._unary_until:
+            return await self._ask_by_call(request, seconds)
+        answer = await self._open_line().ask(request, seconds)
+        if answer.outcome == "unimplemented":
+            self._unary_until = time.monotonic() + UNARY_SECONDS
+        elif answer.outcome != _BROKEN:
+            return answer
+        return await self._ask_by_call(request, seconds)
+
+    async def _ask_by_call(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+        try:
+            response: decision_service_pb2.DecideResponse | None = await self._stub.Decide(
+                request, timeout=max(0.0, seconds), metadata=self._tokens.metadata()
+            )
+        except grpc.aio.AioRpcError as error:
+            return Answer(error.code().name.lower(), None, retry_seconds(status_of(error)))
+        # None is what gRPC makes of bytes that it cannot parse.
+        return Answer("malformed") if response is None else Answer("ok", response.action_index)
+
+    def _open_line(self) -> _Line:
+        """The stream for what is asked now."""
+        line = self._line
+        if line is None or line.over or time.monotonic() - line.began >= STREAM_SECONDS:
+            if line is not None:
+                line.end()
+            line = self._line = _Line(self._stub, self._tokens, self._lines)
+        return line
+
+
+class _Line:
+    """One stream of decisions."""
+
+    def __init__(
+        self,
+        stub: decision_service_pb2_grpc.DecisionServiceAsyncStub,
+        tokens: ServiceTokens,
+        lines: set[_Line],
+    ) -> None:
+        self.began = time.monotonic()
+        self.over = False
+        """Nothing more can be asked here."""
+        self._open: dict[int, asyncio.Future[Answer]] = {}
+        self._ids = itertools.count(1)
+        self._unsent: asyncio.Queue[decision_service_pb2.DecideManyRequest | None] = asyncio.Queue()
+        self._call = stub.DecideMany(metadata=tokens.metadata())
+        self._tasks = (
+            asyncio.create_task(self._write(), name="decisions-out"),
+            asyncio.create_task(self._read(), name="decisions-in"),
+        )
+        lines.add(self)
+        self._tasks[1].add_done_callback(lambda _: lines.discard(self))
+
+    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+        """One answer within some seconds."""
+        call_id = next(self._ids)
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[call_id] = answer
+        message = decision_service_pb2.DecideManyRequest(call_id=call_id, request=request)
+        message.timeout.FromNanoseconds(max(1, round(seconds * 1e9)))
+        self._unsent.put_nowait(message)
+        try:
+            async with asyncio.timeout(seconds):
+                return await answer
+        except TimeoutError:
+            return Answer("deadline_exceeded")
+        finally:
+            del self._open[call_id]
+
+    def end(self) -> None:
+        """Ask nothing more; the stream ends when all is answered."""
+        if not self.over:
+            self.over = True
+            self._unsent.put_nowait(None)
+
+    def cancel(self) -> None:
+        """End at once."""
+        self.over = True
+        self._call.cancel()
+
+    async def _write(self) -> None:
+        try:
+            while (message := await self._unsent.get()) is not None:
+                await self._call.write(message)
+            await self._call.done_writing()
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            pass  # the reader hears why
+
+    async def _read(self) -> None:
+        outcome = UNAVAILABLE
+        # What gRPC makes of bytes that it cannot parse is None.
+        responses: AsyncIterable[decision_service_pb2.DecideManyResponse | None] = self._call
+        try:
+            async for response in responses:
+                if response is None:
+                    outcome = "malformed"
+                    self._call.cancel()
+                    break
+                self._hear(response)
+        except grpc.aio.AioRpcError as error:
+            outcome = _BROKEN if error.code() is grpc.StatusCode.INTERNAL else error.code().name.lower()
+        finally:
+            self.over = True
+            self._tasks[0].cancel()
+            for answer in self._open.values():
+                if not answer.done():
+                    answer.set_result(Answer(outcome))
+
+    def _hear(self, response: decision_service_pb2.DecideManyResponse) -> None:
+        answer = self._open.get(response.call_id)
+        if answer is None or answer.done():
+            return
+        match response.WhichOneof("result"):
+            case "decision":
+                answer.set_result(Answer("ok", response.decision.action_index))
+            case "error":
+                code = _CODES.get(response.error.code, grpc.StatusCode.UNKNOWN)
+                answer.set_result(Answer(code.name.lower(), None, retry_seconds(response.error)))
+            case _:
+                answer.set_result(Answer("malformed"))
+
+
+_CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
+
+__all__ = ["Answer", "DecisionPeer"]
