@@ -199,6 +199,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND: Nothing is known of this player.
     Metadata: {}
     """
+    ERROR_REASON_TICKET_OVER: _ErrorReason.ValueType  # 75
+    """FAILED_PRECONDITION: The ticket has been cancelled or has expired.
+    Metadata: {"state": "TICKET_STATE_EXPIRED"}
+    """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 80
     """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
     stream count as calls; one too many is a result on the stream, not its end.
@@ -405,6 +409,10 @@ Metadata: {}
 ERROR_REASON_PLAYER_NOT_FOUND: ErrorReason.ValueType  # 74
 """NOT_FOUND: Nothing is known of this player.
 Metadata: {}
+"""
+ERROR_REASON_TICKET_OVER: ErrorReason.ValueType  # 75
+"""FAILED_PRECONDITION: The ticket has been cancelled or has expired.
+Metadata: {"state": "TICKET_STATE_EXPIRED"}
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 80
 """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play

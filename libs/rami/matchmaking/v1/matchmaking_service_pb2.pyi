@@ -39,7 +39,9 @@ class _TicketStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TicketSta
     TICKET_STATE_CANCELLED: _TicketState.ValueType  # 4
     """Withdrawn by the player."""
     TICKET_STATE_EXPIRED: _TicketState.ValueType  # 5
-    """Nobody watched or asked for it for too long."""
+    """Nobody watched or asked for it for too long, or the party was not complete in time."""
+    TICKET_STATE_FORMING: _TicketState.ValueType  # 6
+    """Not in the queue yet: not every member of the party has confirmed."""
 
 class TicketState(_TicketState, metaclass=_TicketStateEnumTypeWrapper):
     """Where a ticket stands."""
@@ -55,7 +57,9 @@ TICKET_STATE_MATCHED: TicketState.ValueType  # 3
 TICKET_STATE_CANCELLED: TicketState.ValueType  # 4
 """Withdrawn by the player."""
 TICKET_STATE_EXPIRED: TicketState.ValueType  # 5
-"""Nobody watched or asked for it for too long."""
+"""Nobody watched or asked for it for too long, or the party was not complete in time."""
+TICKET_STATE_FORMING: TicketState.ValueType  # 6
+"""Not in the queue yet: not every member of the party has confirmed."""
 Global___TicketState: _TypeAlias = TicketState  # noqa: Y015
 
 @_typing.final
@@ -64,26 +68,64 @@ class Ticket(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     TICKET_ID_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
     CRITERIA_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     ASSIGNMENT_FIELD_NUMBER: _builtins.int
+    PARTY_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    CONFIRM_BY_TIME_FIELD_NUMBER: _builtins.int
+    CANCELLED_BY_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
     """Its id. Opaque."""
     state: Global___TicketState.ValueType
     """Where it stands."""
+    cancelled_by: _builtins.str
+    """The id of the player who withdrew it; empty unless CANCELLED."""
     @_builtins.property
     def criteria(self) -> Global___TicketCriteria:
         """What the player accepts."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was queued, in the store's time. Kept when a broken match puts it back."""
+        """When it was queued, in the store's time: for a party when its last member confirmed. Kept when a broken match puts it back."""
 
     @_builtins.property
     def assignment(self) -> Global___Assignment:
-        """Where to play; set once the state is MATCHED."""
+        """Where the caller plays; set once the state is MATCHED."""
+
+    @_builtins.property
+    def party(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartyMember]:
+        """The members, the leader first; empty for a player alone."""
+
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What the leader gave to be kept with the ticket; shown to nobody else."""
+
+    @_builtins.property
+    def confirm_by_time(self) -> _timestamp_pb2.Timestamp:
+        """Until when every member has to have confirmed; set while FORMING."""
 
     def __init__(
         self,
@@ -93,14 +135,48 @@ class Ticket(_message.Message):
         criteria: Global___TicketCriteria | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         assignment: Global___Assignment | None = ...,
+        party: _abc.Iterable[Global___PartyMember] | None = ...,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        confirm_by_time: _timestamp_pb2.Timestamp | None = ...,
+        cancelled_by: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "create_time", b"create_time", "criteria", b"criteria"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "confirm_by_time", b"confirm_by_time", "create_time", b"create_time", "criteria", b"criteria"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "create_time", b"create_time", "criteria", b"criteria", "state", b"state", "ticket_id", b"ticket_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment", "attributes", b"attributes", "cancelled_by", b"cancelled_by", "confirm_by_time", b"confirm_by_time", "create_time", b"create_time", "criteria", b"criteria", "party", b"party", "state", b"state", "ticket_id", b"ticket_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Ticket: _TypeAlias = Ticket  # noqa: Y015
+
+@_typing.final
+class PartyMember(_message.Message):
+    """A member of a party."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    CONFIRMED_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """Who it is."""
+    display_name: _builtins.str
+    """The member's name; empty until confirmed."""
+    confirmed: _builtins.bool
+    """Has confirmed; the leader has by creating the ticket."""
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+        confirmed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confirmed", b"confirmed", "display_name", b"display_name", "player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PartyMember: _TypeAlias = PartyMember  # noqa: Y015
 
 @_typing.final
 class TicketCriteria(_message.Message):
@@ -112,13 +188,20 @@ class TicketCriteria(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     BOTS_ALLOWED_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
+    WEAKEST_BOT_FIELD_NUMBER: _builtins.int
     bots_allowed: _builtins.bool
     """Bots may fill the table after a wait."""
     bot: _builtins.str
-    """The id of the bot profile to fill with; empty leaves the choice to the service."""
+    """The id of the bot profile to fill with; empty leaves the choice to the service, which takes the profile nearest to the
+    players' skills.
+    """
+    weakest_bot: _builtins.str
+    """The id of the weakest bot profile accepted; empty accepts all. Profiles are ordered by the ratings they start with. At most
+    one of this and `bot`, and only where bots are allowed; an unknown profile is NOT_FOUND BOT_NOT_FOUND.
+    """
     @_builtins.property
     def player_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Numbers of seats, each 2 to 4, no number twice; one or more."""
+        """Numbers of seats, each 2 to 4 and not below the size of the party, no number twice; one or more."""
 
     @_builtins.property
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[_rules_pb2.RuleOptions]:
@@ -131,10 +214,11 @@ class TicketCriteria(_message.Message):
         rules: _abc.Iterable[_rules_pb2.RuleOptions] | None = ...,
         bots_allowed: _builtins.bool = ...,
         bot: _builtins.str = ...,
+        weakest_bot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "player_counts", b"player_counts", "rules", b"rules"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "player_counts", b"player_counts", "rules", b"rules", "weakest_bot", b"weakest_bot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -172,23 +256,59 @@ class CreateTicketRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     CRITERIA_FIELD_NUMBER: _builtins.int
+    PARTY_PLAYER_IDS_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """UUID4."""
     @_builtins.property
     def criteria(self) -> Global___TicketCriteria:
-        """What the player accepts."""
+        """What the player, or the party, accepts."""
+
+    @_builtins.property
+    def party_player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The other members of a party that the caller leads, by player id: at most 3, nobody twice, not the caller; empty for a
+        player alone.
+        """
+
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Kept with the ticket and given back to the caller, never read: at most 16 entries, keys of 1 to 64 characters, 2,048 bytes of
+        UTF-8 in all.
+        """
 
     def __init__(
         self,
         *,
         request_id: _builtins.str = ...,
         criteria: Global___TicketCriteria | None = ...,
+        party_player_ids: _abc.Iterable[_builtins.str] | None = ...,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["criteria", b"criteria"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["criteria", b"criteria", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "criteria", b"criteria", "party_player_ids", b"party_player_ids", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -217,6 +337,56 @@ class CreateTicketResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CreateTicketResponse: _TypeAlias = CreateTicketResponse  # noqa: Y015
+
+@_typing.final
+class ConfirmTicketRequest(_message.Message):
+    """Confirms to be of a party."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TICKET_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """UUID4. Repeating the call is harmless whatever its id."""
+    ticket_id: _builtins.str
+    """The ticket that the leader has made."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        ticket_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "ticket_id", b"ticket_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfirmTicketRequest: _TypeAlias = ConfirmTicketRequest  # noqa: Y015
+
+@_typing.final
+class ConfirmTicketResponse(_message.Message):
+    """The ticket."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TICKET_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ticket(self) -> Global___Ticket:
+        """The ticket as it is now."""
+
+    def __init__(
+        self,
+        *,
+        ticket: Global___Ticket | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ticket", b"ticket"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ticket", b"ticket"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfirmTicketResponse: _TypeAlias = ConfirmTicketResponse  # noqa: Y015
 
 @_typing.final
 class GetTicketRequest(_message.Message):
@@ -366,12 +536,35 @@ class GetQueueRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PLAYER_COUNTS_FIELD_NUMBER: _builtins.int
+    RULES_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The most pools to return, 1 to 100; 0 means 50."""
+    page_token: _builtins.str
+    """From the previous answer."""
+    @_builtins.property
+    def player_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Numbers of seats, each 2 to 4, no number twice. With any, exactly the pools of these numbers and `rules` are told, whether
+        anybody waits there or not; without, every pool with waiting players.
+        """
+
+    @_builtins.property
+    def rules(self) -> _containers.RepeatedCompositeFieldContainer[_rules_pb2.RuleOptions]:
+        """Rule options of the pools asked for, at most 8; none means every default. Only with player_counts."""
+
     def __init__(
         self,
+        *,
+        player_counts: _abc.Iterable[_builtins.int] | None = ...,
+        rules: _abc.Iterable[_rules_pb2.RuleOptions] | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "player_counts", b"player_counts", "rules", b"rules"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -384,18 +577,28 @@ class GetQueueResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     POOLS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    BOT_FILL_WAIT_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty on the last one."""
     @_builtins.property
     def pools(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueuePool]:
-        """One entry for every pool with waiting players, ascending by seats."""
+        """The pools, ascending by seats, then by rule options."""
+
+    @_builtins.property
+    def bot_fill_wait(self) -> _duration_pb2.Duration:
+        """A player who allows bots waits no longer than about this, whatever the pool."""
 
     def __init__(
         self,
         *,
         pools: _abc.Iterable[Global___QueuePool] | None = ...,
+        next_page_token: _builtins.str = ...,
+        bot_fill_wait: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot_fill_wait", b"bot_fill_wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pools", b"pools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_fill_wait", b"bot_fill_wait", "next_page_token", b"next_page_token", "pools", b"pools"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -413,17 +616,18 @@ class QueuePool(_message.Message):
     LONGEST_WAIT_FIELD_NUMBER: _builtins.int
     MEDIAN_WAIT_FIELD_NUMBER: _builtins.int
     P95_WAIT_FIELD_NUMBER: _builtins.int
+    ESTIMATED_WAIT_FIELD_NUMBER: _builtins.int
     seats: _builtins.int
     """The number of seats."""
     waiting_players: _builtins.int
-    """Players waiting."""
+    """Players waiting. Somebody who accepts several pools waits in each."""
     @_builtins.property
     def rules(self) -> _rules_pb2.RuleOptions:
         """The rule options, with every default filled in."""
 
     @_builtins.property
     def longest_wait(self) -> _duration_pb2.Duration:
-        """How long the longest has waited."""
+        """How long the longest has waited; unset where nobody waits."""
 
     @_builtins.property
     def median_wait(self) -> _duration_pb2.Duration:
@@ -432,6 +636,12 @@ class QueuePool(_message.Message):
     @_builtins.property
     def p95_wait(self) -> _duration_pb2.Duration:
         """95 % of the latest matched players waited no longer than this; unset without matches."""
+
+    @_builtins.property
+    def estimated_wait(self) -> _duration_pb2.Duration:
+        """What somebody who queues here now may expect for a full table of people: the median wait of the latest matched players and
+        of those who wait, whose waits are longer than so far. Unset where that is not known.
+        """
 
     def __init__(
         self,
@@ -442,10 +652,11 @@ class QueuePool(_message.Message):
         longest_wait: _duration_pb2.Duration | None = ...,
         median_wait: _duration_pb2.Duration | None = ...,
         p95_wait: _duration_pb2.Duration | None = ...,
+        estimated_wait: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules", "seats", b"seats", "waiting_players", b"waiting_players"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules", "seats", b"seats", "waiting_players", b"waiting_players"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,8 +26,19 @@ if _version_not_supported:
 
 
 class MatchmakingServiceStub:
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     def __init__(self, channel):
@@ -40,6 +51,11 @@ class MatchmakingServiceStub:
                 '/rami.matchmaking.v1.MatchmakingService/CreateTicket',
                 request_serializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketRequest.SerializeToString,
                 response_deserializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketResponse.FromString,
+                _registered_method=True)
+        self.ConfirmTicket = channel.unary_unary(
+                '/rami.matchmaking.v1.MatchmakingService/ConfirmTicket',
+                request_serializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketRequest.SerializeToString,
+                response_deserializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketResponse.FromString,
                 _registered_method=True)
         self.GetTicket = channel.unary_unary(
                 '/rami.matchmaking.v1.MatchmakingService/GetTicket',
@@ -64,8 +80,19 @@ class MatchmakingServiceStub:
 
 
 class MatchmakingServiceServicer:
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     def CreateTicket(self, request, context):
@@ -76,29 +103,41 @@ class MatchmakingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ConfirmTicket(self, request, context):
+        """Confirms to be of a party that a leader has named the caller for. Idempotent. NOT_FOUND TICKET_NOT_FOUND unless the caller
+        was named; FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id) while the caller has another live ticket;
+        FAILED_PRECONDITION TICKET_OVER (metadata: state) when the ticket has been cancelled or has expired.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetTicket(self, request, context):
-        """Reads an own ticket. Read only. NOT_FOUND TICKET_NOT_FOUND.
+        """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchTicket(self, request, context):
-        """Follows an own ticket: its state now, then every change; ends with OK after MATCHED, CANCELLED or EXPIRED.
+        """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
+        MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
+        that a watcher who comes late or comes back learns of the assignment too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTicket(self, request, context):
-        """Leaves the queue. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too late.
+        """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
+        late.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetQueue(self, request, context):
-        """Tells how long the queue is. Read only.
+        """Tells how long the queue is, and what a wait may be. Read only; the answer may be a second old.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,6 +150,11 @@ def add_MatchmakingServiceServicer_to_server(servicer, server):
                     servicer.CreateTicket,
                     request_deserializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketRequest.FromString,
                     response_serializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketResponse.SerializeToString,
+            ),
+            'ConfirmTicket': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmTicket,
+                    request_deserializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketRequest.FromString,
+                    response_serializer=rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketResponse.SerializeToString,
             ),
             'GetTicket': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTicket,
@@ -141,8 +185,19 @@ def add_MatchmakingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchmakingService:
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     @staticmethod
@@ -162,6 +217,33 @@ class MatchmakingService:
             '/rami.matchmaking.v1.MatchmakingService/CreateTicket',
             rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketRequest.SerializeToString,
             rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.CreateTicketResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmTicket(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rami.matchmaking.v1.MatchmakingService/ConfirmTicket',
+            rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketRequest.SerializeToString,
+            rami_dot_matchmaking_dot_v1_dot_matchmaking__service__pb2.ConfirmTicketResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,8 +27,19 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class MatchmakingServiceStub:
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     @_typing.overload
@@ -39,19 +50,40 @@ class MatchmakingServiceStub:
     """Queues the caller. Idempotent: while the caller has a live ticket with the same wishes, it is returned whatever the
     request_id; with other wishes the call is FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id).
     """
+    ConfirmTicket: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.ConfirmTicketRequest, _matchmaking_service_pb2.ConfirmTicketResponse]
+    """Confirms to be of a party that a leader has named the caller for. Idempotent. NOT_FOUND TICKET_NOT_FOUND unless the caller
+    was named; FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id) while the caller has another live ticket;
+    FAILED_PRECONDITION TICKET_OVER (metadata: state) when the ticket has been cancelled or has expired.
+    """
     GetTicket: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetTicketRequest, _matchmaking_service_pb2.GetTicketResponse]
-    """Reads an own ticket. Read only. NOT_FOUND TICKET_NOT_FOUND."""
+    """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND."""
     WatchTicket: _grpc.UnaryStreamMultiCallable[_matchmaking_service_pb2.WatchTicketRequest, _matchmaking_service_pb2.WatchTicketResponse]
-    """Follows an own ticket: its state now, then every change; ends with OK after MATCHED, CANCELLED or EXPIRED."""
+    """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
+    MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
+    that a watcher who comes late or comes back learns of the assignment too.
+    """
     CancelTicket: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.CancelTicketRequest, _matchmaking_service_pb2.CancelTicketResponse]
-    """Leaves the queue. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too late."""
+    """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
+    late.
+    """
     GetQueue: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetQueueRequest, _matchmaking_service_pb2.GetQueueResponse]
-    """Tells how long the queue is. Read only."""
+    """Tells how long the queue is, and what a wait may be. Read only; the answer may be a second old."""
 
 @_typing.type_check_only
 class MatchmakingServiceAsyncStub(MatchmakingServiceStub):
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -59,18 +91,39 @@ class MatchmakingServiceAsyncStub(MatchmakingServiceStub):
     """Queues the caller. Idempotent: while the caller has a live ticket with the same wishes, it is returned whatever the
     request_id; with other wishes the call is FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id).
     """
+    ConfirmTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.ConfirmTicketRequest, _matchmaking_service_pb2.ConfirmTicketResponse]  # type: ignore[assignment]
+    """Confirms to be of a party that a leader has named the caller for. Idempotent. NOT_FOUND TICKET_NOT_FOUND unless the caller
+    was named; FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id) while the caller has another live ticket;
+    FAILED_PRECONDITION TICKET_OVER (metadata: state) when the ticket has been cancelled or has expired.
+    """
     GetTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetTicketRequest, _matchmaking_service_pb2.GetTicketResponse]  # type: ignore[assignment]
-    """Reads an own ticket. Read only. NOT_FOUND TICKET_NOT_FOUND."""
+    """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND."""
     WatchTicket: _aio.UnaryStreamMultiCallable[_matchmaking_service_pb2.WatchTicketRequest, _matchmaking_service_pb2.WatchTicketResponse]  # type: ignore[assignment]
-    """Follows an own ticket: its state now, then every change; ends with OK after MATCHED, CANCELLED or EXPIRED."""
+    """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
+    MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
+    that a watcher who comes late or comes back learns of the assignment too.
+    """
     CancelTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.CancelTicketRequest, _matchmaking_service_pb2.CancelTicketResponse]  # type: ignore[assignment]
-    """Leaves the queue. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too late."""
+    """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
+    late.
+    """
     GetQueue: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetQueueRequest, _matchmaking_service_pb2.GetQueueResponse]  # type: ignore[assignment]
-    """Tells how long the queue is. Read only."""
+    """Tells how long the queue is, and what a wait may be. Read only; the answer may be a second old."""
 
 class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Queues players and seats them. A player has at most one live ticket. Every call carries
-    `authorization: Bearer <JWT>` and every unary call a deadline.
+    """Queues players and parties and seats them. Every call carries `authorization: Bearer <JWT>` and every unary call a deadline.
+
+    A player has at most one live ticket (FORMING, WAITING or CLAIMED) over all pools, be it as the one who made it or as a
+    member of a party. A waiting ticket lives as long as somebody is there: a player whom nothing is heard of for a while (30 s
+    unless the operator says otherwise), neither by an open WatchTicket nor by GetTicket, takes the ticket out of the queue, and
+    every member of a party has to be heard of.
+
+    Parties: the leader creates the ticket and names the other members by player id; the ticket is FORMING. The leader passes
+    the ticket_id on, and each of them calls ConfirmTicket; with the last one the ticket is WAITING and its time in the queue
+    begins. A party that is not complete in time (60 s unless the operator says otherwise) ends EXPIRED, and everybody is free
+    again: a member who never confirms blocks nobody for longer, and whoever has not confirmed is not bound at all. Any member,
+    confirmed or not, may cancel; the whole ticket ends, the party is not seated without one of its own. A party sits at one table,
+    counts there as the mean of its members' skills, and never shares a ticket's fate in part.
     """
 
     @_abc_1.abstractmethod
@@ -84,12 +137,23 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ConfirmTicket(
+        self,
+        request: _matchmaking_service_pb2.ConfirmTicketRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_matchmaking_service_pb2.ConfirmTicketResponse, _abc.Awaitable[_matchmaking_service_pb2.ConfirmTicketResponse]]:
+        """Confirms to be of a party that a leader has named the caller for. Idempotent. NOT_FOUND TICKET_NOT_FOUND unless the caller
+        was named; FAILED_PRECONDITION ALREADY_QUEUED (metadata: ticket_id) while the caller has another live ticket;
+        FAILED_PRECONDITION TICKET_OVER (metadata: state) when the ticket has been cancelled or has expired.
+        """
+
+    @_abc_1.abstractmethod
     def GetTicket(
         self,
         request: _matchmaking_service_pb2.GetTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_matchmaking_service_pb2.GetTicketResponse, _abc.Awaitable[_matchmaking_service_pb2.GetTicketResponse]]:
-        """Reads an own ticket. Read only. NOT_FOUND TICKET_NOT_FOUND."""
+        """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def WatchTicket(
@@ -97,7 +161,10 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_service_pb2.WatchTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_matchmaking_service_pb2.WatchTicketResponse], _abc.AsyncIterator[_matchmaking_service_pb2.WatchTicketResponse]]:
-        """Follows an own ticket: its state now, then every change; ends with OK after MATCHED, CANCELLED or EXPIRED."""
+        """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
+        MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
+        that a watcher who comes late or comes back learns of the assignment too.
+        """
 
     @_abc_1.abstractmethod
     def CancelTicket(
@@ -105,7 +172,9 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_service_pb2.CancelTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_matchmaking_service_pb2.CancelTicketResponse, _abc.Awaitable[_matchmaking_service_pb2.CancelTicketResponse]]:
-        """Leaves the queue. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too late."""
+        """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
+        late.
+        """
 
     @_abc_1.abstractmethod
     def GetQueue(
@@ -113,6 +182,6 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_service_pb2.GetQueueRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_matchmaking_service_pb2.GetQueueResponse, _abc.Awaitable[_matchmaking_service_pb2.GetQueueResponse]]:
-        """Tells how long the queue is. Read only."""
+        """Tells how long the queue is, and what a wait may be. Read only; the answer may be a second old."""
 
 def add_MatchmakingServiceServicer_to_server(servicer: MatchmakingServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

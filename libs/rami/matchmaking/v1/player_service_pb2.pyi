@@ -102,6 +102,9 @@ class GetPlayerResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAYER_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    """The place on the leaderboard, from 1; 0 for none."""
     @_builtins.property
     def player(self) -> Global___Player:
         """What is known."""
@@ -110,10 +113,11 @@ class GetPlayerResponse(_message.Message):
         self,
         *,
         player: Global___Player | None = ...,
+        rank: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "rank", b"rank"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -133,7 +137,7 @@ class Player(_message.Message):
     WINS_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
-    """The opaque id."""
+    """The opaque id; "bot:" and the id of the profile for a bot."""
     display_name: _builtins.str
     """The name last played under."""
     rating: _builtins.float
@@ -173,19 +177,25 @@ class ListLeaderboardRequest(_message.Message):
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AROUND_ME_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The most players to return, 1 to 100; 0 means 20."""
     page_token: _builtins.str
     """From the previous answer."""
+    around_me: _builtins.bool
+    """Begin where the caller stands in the middle of the page, or at the top for a caller who has no rank. Not with a page_token,
+    which goes on from there.
+    """
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        around_me: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["around_me", b"around_me", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -199,21 +209,27 @@ class ListLeaderboardResponse(_message.Message):
 
     PLAYERS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Asks for the next page; empty on the last one."""
     @_builtins.property
     def players(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedPlayer]:
         """Players, best first."""
 
+    @_builtins.property
+    def own(self) -> Global___RankedPlayer:
+        """The caller's own line; unset for a caller without a rated match."""
+
     def __init__(
         self,
         *,
         players: _abc.Iterable[Global___RankedPlayer] | None = ...,
         next_page_token: _builtins.str = ...,
+        own: Global___RankedPlayer | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["own", b"own"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "players", b"players"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "own", b"own", "players", b"players"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

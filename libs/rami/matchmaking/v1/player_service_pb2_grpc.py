@@ -27,6 +27,11 @@ if _version_not_supported:
 
 class PlayerServiceStub:
     """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
     """
 
     def __init__(self, channel):
@@ -54,6 +59,11 @@ class PlayerServiceStub:
 
 class PlayerServiceServicer:
     """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
     """
 
     def CreateGuest(self, request, context):
@@ -105,6 +115,11 @@ def add_PlayerServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class PlayerService:
     """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
     """
 
     @staticmethod

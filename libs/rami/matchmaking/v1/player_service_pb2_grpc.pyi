@@ -27,7 +27,13 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class PlayerServiceStub:
-    """Signs in guests and keeps ratings."""
+    """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -42,7 +48,13 @@ class PlayerServiceStub:
 
 @_typing.type_check_only
 class PlayerServiceAsyncStub(PlayerServiceStub):
-    """Signs in guests and keeps ratings."""
+    """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGuest: _aio.UnaryUnaryMultiCallable[_player_service_pb2.CreateGuestRequest, _player_service_pb2.CreateGuestResponse]  # type: ignore[assignment]
@@ -53,7 +65,13 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """Lists players by rating, best first. Read only."""
 
 class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Signs in guests and keeps ratings."""
+    """Signs in guests and keeps ratings.
+
+    Ratings follow openskill's Plackett-Luce model. A match of a finished room changes them exactly once: the winner comes first,
+    the others follow by their final scores, equal scores share a place. An abandoned match has no result and changes nothing, for
+    nobody; but a seat belongs to its player to the end of a match, also while a bot stands in, so leaving a match that others
+    finish saves nobody's rating. Matches of bots alone are not rated. A bot profile is one player wherever it plays.
+    """
 
     @_abc_1.abstractmethod
     def CreateGuest(

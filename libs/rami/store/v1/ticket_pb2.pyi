@@ -34,6 +34,8 @@ class StoredTicket(_message.Message):
     BOTS_ALLOWED_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     SKILL_FIELD_NUMBER: _builtins.int
+    WEAKEST_BOT_FIELD_NUMBER: _builtins.int
+    PARTY_FIELD_NUMBER: _builtins.int
     schema: _builtins.int
     """The layout of this message, 1; a reader leaves out a layout that it does not know."""
     player_id: _builtins.str
@@ -46,6 +48,8 @@ class StoredTicket(_message.Message):
     """The bot profile to fill with; empty leaves the choice to the service."""
     skill: _builtins.float
     """What the player's skill was taken for when the ticket was made, in rating points."""
+    weakest_bot: _builtins.str
+    """The weakest bot profile accepted; empty for any."""
     @_builtins.property
     def player_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Numbers of seats accepted, ascending, no number twice."""
@@ -53,6 +57,10 @@ class StoredTicket(_message.Message):
     @_builtins.property
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredRules]:
         """Rule options accepted, with every default filled in, in the order of preference, none twice."""
+
+    @_builtins.property
+    def party(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The other members of a party, by player id."""
 
     def __init__(
         self,
@@ -65,14 +73,94 @@ class StoredTicket(_message.Message):
         bots_allowed: _builtins.bool = ...,
         bot: _builtins.str = ...,
         skill: _builtins.float = ...,
+        weakest_bot: _builtins.str = ...,
+        party: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "display_name", b"display_name", "player_counts", b"player_counts", "player_id", b"player_id", "rules", b"rules", "schema", b"schema", "skill", b"skill"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "display_name", b"display_name", "party", b"party", "player_counts", b"player_counts", "player_id", b"player_id", "rules", b"rules", "schema", b"schema", "skill", b"skill", "weakest_bot", b"weakest_bot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StoredTicket: _TypeAlias = StoredTicket  # noqa: Y015
+
+@_typing.final
+class StoredMember(_message.Message):
+    """A member of a party who has confirmed, in a field of the ticket's hash of its own."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    SKILL_FIELD_NUMBER: _builtins.int
+    schema: _builtins.int
+    """The layout of this message, 1."""
+    player_id: _builtins.str
+    """Who it is."""
+    display_name: _builtins.str
+    """The name of the player."""
+    skill: _builtins.float
+    """What the player's skill was taken for when it confirmed, in rating points."""
+    def __init__(
+        self,
+        *,
+        schema: _builtins.int = ...,
+        player_id: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+        skill: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "player_id", b"player_id", "schema", b"schema", "skill", b"skill"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoredMember: _TypeAlias = StoredMember  # noqa: Y015
+
+@_typing.final
+class StoredAttributes(_message.Message):
+    """What a leader gave to be kept with a ticket, in a field of the ticket's hash of its own."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """As given."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoredAttributes: _TypeAlias = StoredAttributes  # noqa: Y015
 
 @_typing.final
 class StoredRules(_message.Message):
@@ -155,6 +243,7 @@ class ClaimedSeat(_message.Message):
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     CREATE_MS_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
     """The ticket that the seat is for; empty for a bot."""
     player_id: _builtins.str
@@ -165,6 +254,8 @@ class ClaimedSeat(_message.Message):
     """The bot profile; empty for a player."""
     create_ms: _builtins.int
     """When the ticket was queued, in ms of the store's time; 0 for a bot."""
+    place: _builtins.int
+    """Which member of the ticket the seat is for, 0 for the leader."""
     def __init__(
         self,
         *,
@@ -173,10 +264,11 @@ class ClaimedSeat(_message.Message):
         display_name: _builtins.str = ...,
         bot: _builtins.str = ...,
         create_ms: _builtins.int = ...,
+        place: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "create_ms", b"create_ms", "display_name", b"display_name", "player_id", b"player_id", "ticket_id", b"ticket_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "create_ms", b"create_ms", "display_name", b"display_name", "place", b"place", "player_id", b"player_id", "ticket_id", b"ticket_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
