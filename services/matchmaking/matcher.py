@@ -2,21 +2,25 @@
 
 Pure and deterministic: the same tickets, times and calls give the same tables. It keeps an index, so that
 a run costs what has changed since the last one and not what waits: a new table can only hold a ticket
-that has just come in or has just begun to accept more (a wider window, a smaller table, bots), so only
-those are tried, oldest first. A run leaves no table unmade.
+that has just come in, or has just begun to accept more (a wider window, a smaller table, bots), or for
+which a table was held back until now; so only those are tried, oldest first. A run leaves no table unmade.
 
 For one ticket, full tables of people come first, the largest accepted number of seats first, then the
-rules in the ticket's order; among the tickets near by the oldest are taken. Where bots may fill, as many
-people as possible sit down, then at as large a table as possible.
+rules in the ticket's order; among the tickets near by the tightest table is taken, among equals that of the
+oldest. A table that is not tight yet for how long its oldest player has waited is held back (see
+MatchPolicy), but never when two tables' worth of players who accept each other are there, and never in
+favour of a smaller table or of bots. Where bots may fill, as many people as possible sit down, then at as
+large a table as possible.
 """
 
 from __future__ import annotations
 
 import heapq
+from functools import partial
 from typing import TYPE_CHECKING
 
 from matchmaking.pools import Pool
-from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket, choose_bot
+from matchmaking.tickets import BotProfile, BotWishes, MatchPolicy, Table, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,14 +102,15 @@ class Matcher:
         keys = (self._tickets[ticket_id].age_key for ticket_id in self._changed)
         anchors = sorted(keys) if limit is None else heapq.nsmallest(limit, keys)
         tables: list[Table] = []
+        wishes = BotWishes(bots)
         for _, ticket_id in anchors:
             ticket = self._tickets.get(ticket_id)
             if ticket is None:
                 continue  # seated by an older one in this run
             self._changed.discard(ticket_id)
-            table = self._table_for(ticket, now_ms, bots)
+            table, ready_ms = self._table_for(ticket, now_ms, wishes)
             if table is None:
-                self._plan(ticket, now_ms)
+                self._plan(ticket, now_ms, ready_ms)
                 continue
             for member in table.tickets:
                 self.remove(member.ticket_id)
@@ -132,36 +137,46 @@ class Matcher:
                 pool.add(ticket)
                 pools.append(pool)
 
-    def _plan(self, ticket: Ticket, now_ms: int) -> None:
+    def _plan(self, ticket: Ticket, now_ms: int, ready_ms: int | None) -> None:
         moment = self._policy.next_change(ticket, now_ms)
+        if ready_ms is not None:
+            moment = ready_ms if moment is None else min(moment, ready_ms)
         if moment is not None:
             self._moment_of[ticket.ticket_id] = moment
             heapq.heappush(self._moments, (moment, ticket.ticket_id))
 
-    def _table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
+    def _table_for(self, ticket: Ticket, now_ms: int, wishes: BotWishes) -> tuple[Table | None, int | None]:
+        """A table for a ticket; or when the first of those that are held back may be made, if there are any."""
         pools = self._pools_of.get(ticket.ticket_id, ())
+        held: tuple[Pool, list[Ticket]] | None = None
+        crowded, ready_ms = False, None
         for pool in pools:
-            partners = pool.partners(ticket, pool.seats, now_ms, bots=False)
-            if partners is not None:
-                return _table(pool, [ticket, *partners], ())
-        if pools and ticket.bots_allowed and now_ms - ticket.create_ms >= self._policy.bot_fill_ms:
-            return self._bot_table_for(ticket, now_ms, bots)
-        return None
+            found = pool.full_table(ticket, now_ms)
+            if found.ready is not None:
+                if held is not None and ready_ms is not None and held[0].seats > pool.seats:
+                    return _table(*held), None  # somebody is content with the larger table
+                return _table(pool, found.ready), None
+            crowded |= found.crowded
+            if found.held is not None and (held is None or (ready_ms is None and found.ready_ms is not None)):
+                held = (pool, found.held)
+            if found.ready_ms is not None:
+                ready_ms = found.ready_ms if ready_ms is None else min(ready_ms, found.ready_ms)
+        bots = bool(pools) and ticket.bots_allowed and now_ms - ticket.create_ms >= self._policy.bot_fill_ms
+        if held is not None and (crowded or bots):
+            return _table(*held), None
+        return (self._bot_table_for(ticket, now_ms, wishes) if bots else None), ready_ms
 
-    def _bot_table_for(self, ticket: Ticket, now_ms: int, bots: Sequence[BotProfile]) -> Table | None:
+    def _bot_table_for(self, ticket: Ticket, now_ms: int, wishes: BotWishes) -> Table | None:
         pools = self._pools_of[ticket.ticket_id]
-        for players in range(ticket.player_counts[-1] - 1, 0, -1):
+        profiles = wishes.suited([ticket])
+        for people in range(ticket.player_counts[-1] - 1, ticket.size - 1, -1):
             for pool in pools:
-                if pool.seats <= players:
+                if pool.seats <= people:
                     continue
-                partners = pool.partners(ticket, players, now_ms, bots=True)
-                if partners is None:
-                    continue
-                tickets = [ticket, *partners]
-                bot = choose_bot(tickets, bots)
-                if bot is None:
-                    return None
-                return _table(pool, tickets, (bot,) * (pool.seats - players))
+                for profile in profiles:
+                    tickets = pool.bot_table(ticket, people, now_ms, partial(wishes.suits, profile))
+                    if tickets is not None:
+                        return _table(pool, tickets, wishes.suited(tickets)[0])
         return None
 
 
@@ -175,8 +190,11 @@ def make_tables(
     return matcher.run(now_ms, bots)
 
 
-def _table(pool: Pool, tickets: list[Ticket], bots: tuple[str, ...]) -> Table:
-    return Table(pool.seats, pool.rules, tuple(sorted(tickets, key=lambda ticket: ticket.age_key)), bots)
+def _table(pool: Pool, tickets: list[Ticket], bot: str = "") -> Table:
+    """The table of these tickets; `bot` has the seats that they leave."""
+    empty = pool.seats - sum(ticket.size for ticket in tickets)
+    oldest_first = tuple(sorted(tickets, key=lambda ticket: ticket.age_key))
+    return Table(pool.seats, pool.rules, oldest_first, (bot,) * empty)
 
 
 __all__ = ["Matcher", "make_tables"]

@@ -1,58 +1,77 @@
 """A pool: the tickets that accept the same number of seats and the same rules, sorted by skill.
 
-Owns the search for the partners of one ticket. The search looks at the nearest skills first and widens
-only while it finds nothing, so its cost follows the tickets near by, not the size of the pool: among many
-near ones a table is found at once, and there cannot be many near ones without a table (on one side of a
-ticket, those who accept it but not each other stand at distances that at least double).
+Owns the search for the table of one ticket. Everybody at a table accepts everybody: for tickets on a line
+that holds exactly when each accepts the two ends, so the search goes over pairs of ends, and for each pair
+over the tickets between them. It looks at the nearest skills first and widens only while it finds nothing,
+so its cost follows the tickets near by, not the size of the pool: among many near ones a table is found at
+once, and there cannot be many near ones without a table (on one side of a ticket, those who accept it but
+not each other stand at distances that at least double).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from matchmaking.tickets import MatchPolicy, Ticket
     from rami_engine.rules import RuleOptions
 
 _FIRST_LOOK: Final = 16
 """How many of the nearest candidates the first look takes; doubled while nothing is found."""
+_LARGE_ONES: Final = 8
+"""So many parties too large for a place at the table are enough to make a crowd."""
 
 _Place = tuple[float, int, str]
 
 
 class Candidate(NamedTuple):
-    """A ticket as the search sees it: sorts oldest first."""
+    """A ticket as the search sees it."""
 
+    skill: float
     create_ms: int
     ticket_id: str
-    skill: float
     width: float
+    size: int
     content: bool
     """The table is the largest that the ticket accepts, or it has waited long enough for a smaller one."""
     ticket: Ticket
 
-    def accepts(self, other: Candidate, *, bots: bool) -> bool:
-        """Whether the two may share a table; with `bots`, also whether the same bot may fill it."""
-        distance = abs(self.skill - other.skill)
-        if distance > self.width or distance > other.width:
-            return False
-        if not bots:
-            return True
-        mine, its = self.ticket.bot, other.ticket.bot
-        return not mine or not its or mine == its
+    @property
+    def age_key(self) -> tuple[int, str]:
+        """Sorts oldest first."""
+        return (self.create_ms, self.ticket_id)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has found for a ticket."""
+
+    ready: list[Ticket] | None = None
+    """The tightest table that may sit down now; among equals the one of the oldest tickets."""
+    held: list[Ticket] | None = None
+    """The tightest table within everybody's window that waits for a better one; one that somebody is content
+    with, where there is any.
+    """
+    ready_ms: int | None = None
+    """When the first of the tables that are held may sit down."""
+    crowded: bool = False
+    """Two tables' worth of players who accept each other are there, the ticket among them."""
 
 
 class Pool:
     """Tickets for one number of seats and one set of rules."""
 
-    __slots__ = ("_places", "_policy", "_tickets", "rules", "seats")
+    __slots__ = ("_places", "_policy", "_tickets", "players", "rules", "seats")
 
     def __init__(self, seats: int, rules: RuleOptions, policy: MatchPolicy) -> None:
         self.seats = seats
         self.rules = rules
+        self.players = 0
+        """How many people wait in the pool; a party counts each of its members."""
         self._policy = policy
         # Two lists in step: where each ticket stands, and the tickets.
         self._places: list[_Place] = []
@@ -75,92 +94,186 @@ class Pool:
         index = bisect_left(self._places, place)
         self._places.insert(index, place)
         self._tickets.insert(index, ticket)
+        self.players += ticket.size
 
     def remove(self, ticket: Ticket) -> None:
         """Takes a ticket out; it must be in."""
         index = bisect_left(self._places, _place(ticket))
         del self._places[index]
         del self._tickets[index]
+        self.players -= ticket.size
 
-    def partners(self, anchor: Ticket, players: int, now_ms: int, *, bots: bool) -> list[Ticket] | None:
-        """The oldest tickets near `anchor` that make a table of `players` people with it; None if there
-        are none.
+    def full_table(self, anchor: Ticket, now_ms: int) -> Found:
+        """A full table of people with `anchor` at it, made of tickets that accept each other pairwise."""
+        return self._search(anchor, self.seats, now_ms, None)
 
-        Everybody in the answer and the anchor accept each other pairwise. With `bots` the table is to be
-        filled with bots: only tickets that allow them, and agree on the profile, take part; without, it
-        is a full table of people, and somebody at it must be content with its size.
-        """
-        places = self._places
-        if len(places) < players:
-            return None
-        if players > 1:
-            # Most searches end here: nobody is near enough.
-            width = self._policy.width(now_ms - anchor.create_ms)
-            at = bisect_left(places, _place(anchor))
-            if (at == 0 or anchor.skill - places[at - 1][0] > width) and (
-                at + 1 == len(places) or places[at + 1][0] - anchor.skill > width
-            ):
-                return None
+    def bot_table(
+        self, anchor: Ticket, people: int, now_ms: int, suits: Callable[[Ticket], bool]
+    ) -> list[Ticket] | None:
+        """The tightest group of so many people with `anchor` in it that `suits` accepts; None for none."""
+        return self._search(anchor, people, now_ms, suits).ready
+
+    def _search(self, anchor: Ticket, people: int, now_ms: int, suits: Callable[[Ticket], bool] | None) -> Found:
+        """See `full_table`, and `bot_table` for a search with bots, where nothing is held back."""
+        wanted = people - anchor.size
+        if wanted < 0 or self.players < people or (wanted > 0 and not self._anybody_near(anchor, now_ms)):
+            return Found()
         me = self._candidate(anchor, now_ms)
-        needs_content = not bots and not me.content
         look = _FIRST_LOOK
         while True:
-            found, complete = self._near(me, now_ms, look, bots=bots)
-            if len(found) >= players - 1:
-                found.sort()
-                chosen = _choose(found, [me], players, needs_content=needs_content, bots=bots)
-                if chosen is not None:
-                    return [candidate.ticket for candidate in chosen[1:]]
-            if complete:
-                return None
+            near, complete = self._near(me, wanted, now_ms, look, suits)
+            found = _TableSearch(self._policy, near, me, people, now_ms, bots=suits is not None).run()
+            if complete or found.ready is not None or (found.crowded and found.held is not None):
+                return found
             look *= 2
+
+    def _anybody_near(self, anchor: Ticket, now_ms: int) -> bool:
+        """Whether the nearest tickets are within the anchor's width: most searches end with that."""
+        places = self._places
+        width = self._policy.width(now_ms - anchor.create_ms)
+        at = bisect_left(places, _place(anchor))
+        return (at > 0 and anchor.skill - places[at - 1][0] <= width) or (
+            at + 1 < len(places) and places[at + 1][0] - anchor.skill <= width
+        )
 
     def _candidate(self, ticket: Ticket, now_ms: int) -> Candidate:
         waited = now_ms - ticket.create_ms
         content = ticket.player_counts[-1] == self.seats or waited >= self._policy.larger_table_ms
         width = self._policy.width(waited)
-        return Candidate(ticket.create_ms, ticket.ticket_id, ticket.skill, width, content, ticket)
+        return Candidate(ticket.skill, ticket.create_ms, ticket.ticket_id, width, ticket.size, content, ticket)
 
-    def _near(self, me: Candidate, now_ms: int, look: int, *, bots: bool) -> tuple[list[Candidate], bool]:
-        """Up to `look` tickets that accept and are accepted by `me`, nearest first; and whether those are
-        all.
+    def _near(
+        self, me: Candidate, wanted: int, now_ms: int, look: int, suits: Callable[[Ticket], bool] | None
+    ) -> tuple[list[Candidate], bool]:
+        """Me and up to `look` tickets that accept and are accepted by me, the nearest, sorted by skill; and
+        whether those are all. Tickets of more than `wanted` people only help to make a crowd.
         """
         places, tickets = self._places, self._tickets
         place = bisect_left(places, _place(me.ticket))
         left, right = place - 1, place + 1
         lowest, highest = me.skill - me.width, me.skill + me.width
-        found: list[Candidate] = []
+        found = [me]
+        too_large = 0
+        complete = True
         while True:
             more_left = left >= 0 and places[left][0] >= lowest
             more_right = right < len(places) and places[right][0] <= highest
             if not more_left and not more_right:
-                return found, True
-            if len(found) == look:
-                return found, False
+                break
+            if len(found) > look:
+                complete = False
+                break
             if more_left and (not more_right or me.skill - places[left][0] <= places[right][0] - me.skill):
                 ticket = tickets[left]
                 left -= 1
             else:
                 ticket = tickets[right]
                 right += 1
-            if bots and not ticket.bots_allowed:
+            if suits is not None and not suits(ticket):
                 continue
             candidate = self._candidate(ticket, now_ms)
-            if me.accepts(candidate, bots=bots):
-                found.append(candidate)
+            if abs(me.skill - candidate.skill) > candidate.width:
+                continue
+            if ticket.size > wanted:
+                if too_large == _LARGE_ONES:
+                    continue
+                too_large += 1
+            found.append(candidate)
+        found.sort()
+        return found, complete
 
 
-def _choose(
-    found: list[Candidate], chosen: list[Candidate], players: int, *, needs_content: bool, bots: bool
-) -> list[Candidate] | None:
-    """Depth-first search for `players` candidates who accept each other pairwise, oldest first."""
-    if len(chosen) == players:
-        return chosen if not needs_content or any(candidate.content for candidate in chosen) else None
-    for index, candidate in enumerate(found):
-        # The anchor, chosen[0], has accepted everybody in `found` already.
-        if all(candidate.accepts(other, bots=bots) for other in chosen[1:]):
-            rest = found[index + 1 :]
-            result = _choose(rest, [*chosen, candidate], players, needs_content=needs_content, bots=bots)
+class _TableSearch:
+    """Goes over all tables that some candidates can make with one of them."""
+
+    def __init__(
+        self,
+        policy: MatchPolicy,
+        near: list[Candidate],
+        me: Candidate,
+        people: int,
+        now_ms: int,
+        *,
+        bots: bool,
+    ) -> None:
+        """`near`: me and candidates that accept me, sorted by skill."""
+        self._policy = policy
+        self._near = near
+        self._me = me
+        self._people = people
+        self._now_ms = now_ms
+        self._bots = bots
+        self._found = Found()
+        self._ready_key: tuple[float, list[tuple[int, str]]] | None = None
+        self._held_key: tuple[bool, float, list[tuple[int, str]]] | None = None
+
+    def run(self) -> Found:
+        """The best of them."""
+        near = self._near
+        at = near.index(self._me)
+        for low in range(at, -1, -1):
+            weakest = near[low]
+            for high in range(at, len(near)):
+                strongest = near[high]
+                spread = strongest.skill - weakest.skill
+                if spread > weakest.width:
+                    break
+                if spread <= strongest.width:
+                    self._between(near[low : high + 1], spread)
+        return self._found
+
+    def _between(self, span: Sequence[Candidate], spread: float) -> None:
+        """Takes the table with the two ends of a span at it into account."""
+        weakest, strongest, me = span[0], span[-1], self._me
+        low, high = weakest.skill, strongest.skill
+        group = [one for one in span if one.width >= one.skill - low and one.width >= high - one.skill]
+        if sum(one.size for one in group) < self._people:
+            return
+        if me.width < me.skill - low or me.width < high - me.skill:
+            return
+        if not self._bots and sum(one.size for one in group) >= 2 * self._people:
+            self._found.crowded = True
+        fixed = [me, *(end for end in ((weakest,) if strongest is weakest else (weakest, strongest)) if end is not me)]
+        room = self._people - sum(one.size for one in fixed)
+        if room < 0:
+            return
+        rest = sorted((one for one in group if one not in fixed), key=lambda one: one.age_key)
+        chosen = _fill(rest, room, fixed)
+        if chosen is None:
+            return
+        if self._bots or any(one.content for one in chosen):
+            self._consider(chosen, spread, content=True)
+            return
+        for index, one in enumerate(rest):
+            if one.content and one.size <= room:
+                others = _fill([*rest[:index], *rest[index + 1 :]], room - one.size, [*fixed, one])
+                if others is not None:
+                    self._consider(others, spread, content=True)
+                    return
+        self._consider(chosen, spread, content=False)
+
+    def _consider(self, chosen: list[Candidate], spread: float, *, content: bool) -> None:
+        found, keys = self._found, sorted(one.age_key for one in chosen)
+        ready_ms = self._now_ms if self._bots else self._policy.ready_ms(keys[0][0], spread)
+        if content and ready_ms <= self._now_ms:
+            if self._ready_key is None or (spread, keys) < self._ready_key:
+                self._ready_key = (spread, keys)
+                found.ready = [one.ticket for one in chosen]
+            return
+        if content:
+            found.ready_ms = ready_ms if found.ready_ms is None else min(found.ready_ms, ready_ms)
+        if self._held_key is None or (not content, spread, keys) < self._held_key:
+            self._held_key = (not content, spread, keys)
+            found.held = [one.ticket for one in chosen]
+
+
+def _fill(rest: Sequence[Candidate], room: int, chosen: list[Candidate]) -> list[Candidate] | None:
+    """`chosen` with the oldest of `rest` whose sizes fill the room exactly."""
+    if room == 0:
+        return chosen
+    for index, candidate in enumerate(rest):
+        if candidate.size <= room:
+            result = _fill(rest[index + 1 :], room - candidate.size, [*chosen, candidate])
             if result is not None:
                 return result
     return None
@@ -170,4 +283,4 @@ def _place(ticket: Ticket) -> _Place:
     return (ticket.skill, ticket.create_ms, ticket.ticket_id)
 
 
-__all__ = ["Pool"]
+__all__ = ["Found", "Pool"]

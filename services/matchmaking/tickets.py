@@ -7,6 +7,7 @@ rating points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,27 +18,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A player of a party."""
+
+    player_id: str
+    name: str
+    skill: float
+    """The mean of what the player's skill is taken for, in rating points."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ticket:
-    """A player who waits, with everything that the player accepts. Trusts its maker to have checked the
+    """A player or a party that waits, with everything that it accepts. Trusts its maker to have checked the
     ranges.
     """
 
     ticket_id: str
     player_id: str
+    """Who made the ticket: the leader of a party."""
     name: str
     player_counts: tuple[int, ...]
-    """Numbers of seats, ascending, each 2 to 4, none twice; one or more."""
+    """Numbers of seats, ascending, each 2 to 4 and not below the size, none twice; one or more."""
     rules: tuple[RuleOptions, ...]
     """Rule options in the order of preference, none twice; one or more."""
     bots_allowed: bool
     bot: str
     """The bot profile to fill with; empty for any."""
     skill: float
-    """The mean of what the player's skill is taken for, in rating points."""
+    """The mean of what the player's skill is taken for, in rating points; the mean of the members of a party."""
     create_ms: int
-    """When the player queued. A broken match does not change it."""
+    """When the player queued, or the party was complete. A broken match does not change it."""
     not_before_ms: int = 0
     """Until then the ticket rests, because a room for it could not be created."""
+    weakest_bot: str = ""
+    """The weakest bot profile accepted; empty for any."""
+    party: tuple[Member, ...] = ()
+    """Everybody the ticket seats, the leader first; empty for a player alone."""
+
+    @property
+    def size(self) -> int:
+        """How many seats the ticket needs."""
+        return len(self.party) or 1
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Everybody the ticket seats, the leader first."""
+        return self.party or (Member(self.player_id, self.name, self.skill),)
 
     @property
     def age_key(self) -> tuple[int, str]:
@@ -51,6 +77,13 @@ class BotProfile:
 
     bot: str
     skill: float
+    start: float | None = None
+    """The rating that it started with; None for its present skill."""
+
+    @property
+    def level(self) -> float:
+        """Orders the profiles from weak to strong, and stays as it is whatever they win and lose."""
+        return self.skill if self.start is None else self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +95,12 @@ class Table:
     tickets: tuple[Ticket, ...]
     """Oldest first; one or more."""
     bots: tuple[str, ...]
-    """One profile for every seat without a ticket."""
+    """One profile for every seat without a player."""
 
     @property
     def spread(self) -> float:
         """The distance between the best and the worst skill of the players, in rating points."""
-        skills = [ticket.skill for ticket in self.tickets]
+        skills = [member.skill for ticket in self.tickets for member in ticket.members]
         return max(skills) - min(skills)
 
 
@@ -76,7 +109,7 @@ class MatchPolicy:
     """How far apart skills may be, and how long anybody waits for something better.
 
     A player accepts skills within a width of the own one: `base_width` at first, `width_step` more after
-    every `step_ms` of waiting, `max_width` at most. Two players may share a table when each accepts the
+    every `step_ms` of waiting, `max_width` at most. Two tickets may share a table when each accepts the
     other.
     """
 
@@ -90,10 +123,20 @@ class MatchPolicy:
     """
     bot_fill_ms: int = 8_000
     """Bots fill the table of a player who allows it after so long."""
+    spread_per_second: float = 0.0
+    """A table is held back until its spread is within so many points for every second that the oldest
+    ticket at it has waited, unless two tables' worth of players are there; 0 holds nothing back.
+    """
 
     def width(self, waited_ms: int) -> float:
         """The width of somebody who has waited so long."""
         return min(self.max_width, self.base_width + self.width_step * max(0, waited_ms // self.step_ms))
+
+    def ready_ms(self, oldest_ms: int, spread: float) -> int:
+        """When a table whose oldest ticket is from `oldest_ms` is tight enough for how long that has waited."""
+        if self.spread_per_second <= 0:
+            return oldest_ms
+        return oldest_ms + math.ceil(spread * 1000 / self.spread_per_second)
 
     def next_change(self, ticket: Ticket, after_ms: int) -> int | None:
         """The next moment after `after_ms` at which the ticket accepts more than before; None for never."""
@@ -108,17 +151,27 @@ class MatchPolicy:
         return min((moment for moment in moments if moment > after_ms), default=None)
 
 
-def choose_bot(tickets: Sequence[Ticket], bots: Sequence[BotProfile]) -> str | None:
-    """The profile that fills a table: the one asked for, else the nearest to the players' mean skill.
+class BotWishes:
+    """Which bot profiles suit whom."""
 
-    Trusts the caller that no two tickets ask for different ones. None when there is no bot at all.
-    """
-    for ticket in tickets:
-        if ticket.bot:
-            return ticket.bot
-    mean = sum(ticket.skill for ticket in tickets) / len(tickets)
-    nearest = min(bots, key=lambda profile: (abs(profile.skill - mean), profile.bot), default=None)
-    return nearest.bot if nearest is not None else None
+    def __init__(self, bots: Sequence[BotProfile]) -> None:
+        self._bots = bots
+        self._levels = {profile.bot: profile.level for profile in bots}
+
+    def suited(self, tickets: Sequence[Ticket]) -> list[str]:
+        """The profiles that suit everybody at a table, the nearest to the players' mean skill first."""
+        mean = sum(ticket.skill * ticket.size for ticket in tickets) / sum(ticket.size for ticket in tickets)
+        suited = [profile for profile in self._bots if all(self.suits(profile.bot, ticket) for ticket in tickets)]
+        suited.sort(key=lambda profile: (abs(profile.skill - mean), profile.bot))
+        return [profile.bot for profile in suited]
+
+    def suits(self, bot: str, ticket: Ticket) -> bool:
+        """Whether a ticket accepts a profile at its table. A wish for one that there is no more is none."""
+        if not ticket.bots_allowed:
+            return False
+        if ticket.bot in self._levels:
+            return ticket.bot == bot
+        return self._levels[bot] >= self._levels.get(ticket.weakest_bot, -math.inf)
 
 
-__all__ = ["BotProfile", "MatchPolicy", "Table", "Ticket", "choose_bot"]
+__all__ = ["BotProfile", "BotWishes", "MatchPolicy", "Member", "Table", "Ticket"]
