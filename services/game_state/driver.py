@@ -73,11 +73,15 @@ class Driver:
         self._drive(room_id)
 
     async def close(self) -> None:
-        """Hand everything over: what is not done here is claimed by others after the lease."""
-        tasks = [drive.task for drive in self._drives.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Hand everything over: what is not done here is due at once, for any other replica to claim."""
+        drives = dict(self._drives)
+        for drive in drives.values():
+            drive.task.cancel()
+        await asyncio.gather(*(drive.task for drive in drives.values()), return_exceptions=True)
+        try:
+            await self._repository.hand_over(drives)
+        except StoreUnavailable:
+            _log.info("the store is away: what is due in %d rooms waits for the lease", len(drives))
 
     def _drive(self, room_id: str) -> None:
         drive = self._drives.get(room_id)

@@ -10,20 +10,20 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Final, Protocol
 
 from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
 from game_state.events import CommittedStep
 from game_state.projection import match_result_message
 from game_state.room import Status
-from game_state.scripts import CLOSE, COMMIT
+from game_state.scripts import CLOSE, COMMIT, HAND_OVER
 from rami.store.v1 import finished_pb2, step_pb2
 from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Collection
 
     from game_state.draft import Draft
     from game_state.room import Room
@@ -194,6 +194,16 @@ class RoomRepository:
             "XRANGE", keys.log_key(partition, token), f"{first}-0", f"{last}-0", "COUNT", most
         )
         return [(int(entry.partition(b"-")[0]), step_pb2.Step.FromString(fields[1])) for entry, fields in entries]
+
+    async def hand_over(self, room_ids: Collection[str]) -> None:
+        """Make rooms due now, so that the sweeper of any replica takes them over. Raises StoreUnavailable."""
+        tokens: dict[int, list[str | bytes | int]] = defaultdict(list)
+        for room_id in room_ids:
+            partition, token = _place(room_id)
+            tokens[partition].append(token)
+        await asyncio.gather(
+            *(self._store.run(HAND_OVER, [keys.due_key(partition)], part) for partition, part in tokens.items())
+        )
 
     async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> None:
         """Tell every replica that a seat has opened a Play stream, so that an older one ends."""

@@ -89,6 +89,21 @@ return claimed
     finds_keys=True,
 )
 
+HAND_OVER: Final = Script(
+    "hand_over",
+    """
+-- Lets any replica claim rooms of a partition now, whose driver ends.
+-- KEYS 1 due
+-- ARGV room tokens
+-- Returns how many rooms were due later than now. Rooms that are gone stay so.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local changed = 0
+for _, token in ipairs(ARGV) do changed = changed + redis.call('ZADD', KEYS[1], 'XX', 'LT', 'CH', now, token) end
+return changed
+""",
+)
+
 TAKE_PLACE: Final = Script(
     "take_place",
     """
