@@ -99,7 +99,13 @@ HAND_OVER: Final = Script(
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local changed = 0
-for _, token in ipairs(ARGV) do changed = changed + redis.call('ZADD', KEYS[1], 'XX', 'LT', 'CH', now, token) end
+for _, token in ipairs(ARGV) do
+  local due = redis.call('ZSCORE', KEYS[1], token)
+  if due and tonumber(due) > now then
+    redis.call('ZADD', KEYS[1], now, token)
+    changed = changed + 1
+  end
+end
 return changed
 """,
 )
