@@ -62,6 +62,9 @@ gen: $(STAMP) ## Generate the Python code of the contract
 docs: $(STAMP) ## Refresh the table of settings in the README
 	@$(BIN)/python scripts/readme_settings.py
 
+monitoring: $(STAMP) ## Make the rules, alerts and dashboards of the code in deploy/monitoring
+	@PYTHONPATH=deploy $(BIN)/python -m monitoring
+
 check-gen: gen ## Fail when the committed generated code is not what the contract makes
 	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }
 

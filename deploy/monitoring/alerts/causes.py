@@ -1,0 +1,13 @@
+"""What explains other alerts while it lasts. Each has an alert of its own, and then that one alone is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitoring.objectives import AI, GAME
+from monitoring.rules import Condition
+
+STORE_AWAY: Final = Condition("min_over_time(rami:store_up:min[10m])", "== 0")
+"""Rates look back: what happened while the store was away is told for a while after it has come again."""
+GAME_DOWN: Final = Condition(f"max(up{{{GAME}}})", "== 0")
+AI_DOWN: Final = Condition(f"max(up{{{AI}}})", "== 0")

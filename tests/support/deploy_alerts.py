@@ -1,0 +1,525 @@
+"""For each alert what makes it fire, and what looks much like it and must not.
+
+A case changes some series of a healthy cluster. Series are in promtool's notation, a sample every 30 s. When a case
+is over, the alerts that it names fire and no others do: the cause is told, and not everything that follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SAMPLES = 110
+Series = Mapping[str, str]
+
+
+def steady(value: float) -> str:
+    """A gauge that stays."""
+    return f"{value:g}+0x{SAMPLES}"
+
+
+def rising(step: float, start: float = 0) -> str:
+    """A counter that grows by `step` a sample."""
+    return f"{start:g}+{step:g}x{SAMPLES}"
+
+
+def changing(before: float, samples: int, after: float) -> str:
+    """A gauge that changes after so many samples."""
+    return f"{before:g}+0x{samples - 1} {after:g}+0x{SAMPLES}"
+
+
+def blip(usual: float, once: float) -> str:
+    """A gauge that was different once, a moment ago, at 18 min."""
+    return f"{usual:g}+0x35 {once:g} {usual:g}+0x{SAMPLES}"
+
+
+def ended(step: float, samples: int) -> str:
+    """A counter that grew for so many samples, and no more."""
+    return f"0+{step:g}x{samples - 1} {step * samples:g}+0x{SAMPLES}"
+
+
+def buckets(name: str, labels: str, quick: float, slow: float, *bounds: str) -> dict[str, str]:
+    """A histogram in which so many observations a sample are within the first bound, and so many up to the second."""
+    bound, top = bounds
+    comma = f"{labels}, " if labels else ""
+    return {
+        f'{name}_bucket{{{comma}le="{bound}"}}': rising(quick),
+        f'{name}_bucket{{{comma}le="{top}"}}': rising(quick + slow),
+        f'{name}_bucket{{{comma}le="+Inf"}}': rising(quick + slow),
+        f"{name}_count{{{labels}}}": rising(quick + slow),
+    }
+
+
+def action(outcome: str, actor: str = "player") -> str:
+    return f'rami_game_actions_total{{actor="{actor}", kind="discard", outcome="{outcome}"}}'
+
+
+def handled(code: str, method: str = "rami.game.v1.GameService/GetRoom", job: str = "rami-game") -> str:
+    return f'rami_grpc_handled_total{{job="{job}", method="{method}", code="{code}"}}'
+
+
+def up(job: str, instance: str) -> str:
+    return f'up{{job="{job}", instance="{instance}"}}'
+
+
+def check(name: str, job: str, instance: str) -> str:
+    return f'rami_app_check_info{{check="{name}", job="{job}", instance="{instance}"}}'
+
+
+def build(service: str, instance: str, version: str) -> str:
+    return f'rami_app_build_info{{service="{service}", version="{version}", instance="{instance}"}}'
+
+
+def store_up(instance: str) -> str:
+    return f'rami_store_up_info{{instance="{instance}"}}'
+
+
+DELIVERY = "rami_game_event_delivery_seconds"
+DUE = "rami_game_due_delay_seconds"
+WAIT = "rami_matchmaking_wait_seconds"
+STORE = "rami_store_seconds"
+LOOP = "rami_app_loop_delay_seconds"
+LOOP_LABELS = 'job="rami-game", instance="g1"'
+DRAINING = 'rami_app_draining_seconds{job="rami-game", instance="g1"}'
+
+HEALTHY: Series = {
+    up("rami-game", "g1"): steady(1),
+    up("rami-game", "g2"): steady(1),
+    up("rami-ai", "a1"): steady(1),
+    up("rami-matchmaking", "m1"): steady(1),
+    store_up("g1"): steady(1),
+    store_up("g2"): steady(1),
+    build("game", "g1", "1.0"): steady(1),
+    build("game", "g2", "1.0"): steady(1),
+    check("matching", "rami-matchmaking", "m1"): steady(1),
+    check("workers", "rami-ai", "a1"): steady(1),
+    action("ok"): rising(100),
+    action("WRONG_PHASE"): rising(20),
+    action("STORE_UNAVAILABLE"): steady(0),
+    action("ok", "bot"): rising(100),
+    **buckets("rami_game_action_seconds", "", 100, 0, "0.25", "2.5"),
+    **buckets("rami_game_bot_decision_seconds", 'level="hard"', 100, 0, "1.0", "2.0"),
+    'rami_game_bot_decisions_total{level="hard", outcome="ok"}': rising(100),
+    'rami_game_bot_decisions_total{level="hard", outcome="unavailable"}': steady(0),
+    'rami_game_fallbacks_total{cause="unavailable"}': steady(0),
+    "rami_game_stuck_rooms_count": steady(0),
+    "rami_game_commit_conflicts_total": rising(1),
+    'rami_game_commits_total{kind="play"}': rising(200),
+    **buckets(DUE, "", 10, 0, "0.5", "5.0"),
+    **buckets(DELIVERY, "", 100, 0, "0.05", "5.0"),
+    'rami_ai_queue_age_seconds{instance="a1"}': steady(0.02),
+    'rami_ai_decisions_total{level="hard", outcome="ok"}': rising(100),
+    'rami_ai_decisions_total{level="hard", outcome="queue_full"}': steady(0),
+    "rami_ai_worker_restarts_total": steady(0),
+    'rami_matchmaking_tickets_count{state="waiting"}': steady(3),
+    'rami_matchmaking_tickets_total{event="matched"}': rising(4),
+    **buckets(WAIT, 'seats="3", outcome="people"', 10, 0, "10.0", "300.0"),
+    'rami_matchmaking_matches_total{outcome="refused"}': steady(0),
+    'rami_matchmaking_rating_updates_total{outcome="failed"}': steady(0),
+    'rami_matchmaking_unreadable_records_total{kind="ticket"}': steady(0),
+    **buckets(STORE, 'command="commit"', 1000, 0, "0.005", "2.0"),
+    'rami_store_calls_total{command="commit", outcome="ok"}': rising(1000),
+    'rami_store_calls_total{command="commit", outcome="unavailable"}': steady(0),
+    'rami_store_server_memory_bytes{server="r1"}': steady(500),
+    'rami_store_server_memory_limit_bytes{server="r1"}': steady(1000),
+    'rami_store_server_evicted_keys_count{server="r1"}': steady(0),
+    'rami_store_server_persistence_ok_info{server="r1"}': steady(1),
+    handled("OK"): rising(1000),
+    handled("INTERNAL"): steady(0),
+    handled("UNAVAILABLE", "rami.game.v1.GameService/Play"): steady(0),
+    **buckets(LOOP, LOOP_LABELS, 150, 0, "0.01", "1.0"),
+    'rami_task_crashes_total{job="rami-game", task="sweeper"}': steady(0),
+    DRAINING: steady(0),
+    'rami_app_drain_grace_seconds{job="rami-game", instance="g1"}': steady(20),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Some series that are not as in a healthy cluster, and what is to be heard of it."""
+
+    about: str
+    changes: Series
+    fires: tuple[str, ...] = ()
+    """Names of alerts, without the prefix Rami."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Those of the alerts that fire, severity apart."""
+    at: str = "20m"
+
+
+CASES: Mapping[str, tuple[Case, ...]] = {
+    "ActionErrorsFast": (
+        Case(
+            "one action in twenty fails",
+            {action("STORE_UNAVAILABLE"): rising(6)},
+            ("ActionErrorsFast", "ActionErrorsSlow"),
+        ),
+        Case("it was bad for half an hour, and is over", {action("STORE_UNAVAILABLE"): ended(1.5, 60)}, at="50m"),
+        Case("players try what is not allowed", {action("WRONG_PHASE"): rising(500)}),
+    ),
+    "ActionErrorsSlow": (
+        Case("eight actions in a thousand fail", {action("INTERNAL"): rising(1)}, ("ActionErrorsSlow",)),
+        Case("a few in ten thousand fail", {action("INTERNAL"): rising(0.05)}),
+        Case(
+            "the store is away, which is told already",
+            {
+                action("STORE_UNAVAILABLE"): rising(50),
+                store_up("g1"): steady(0),
+            },
+            ("StoreAway",),
+        ),
+    ),
+    "ActionLatencyFast": (
+        Case(
+            "a third of the actions are slow",
+            buckets("rami_game_action_seconds", "", 66, 34, "0.25", "2.5"),
+            ("ActionLatencyFast", "ActionLatencySlow"),
+        ),
+        Case("one in two hundred is slow", buckets("rami_game_action_seconds", "", 199, 1, "0.25", "2.5")),
+    ),
+    "ActionLatencySlow": (
+        Case(
+            "one action in ten is slow",
+            buckets("rami_game_action_seconds", "", 90, 10, "0.25", "2.5"),
+            ("ActionLatencySlow",),
+        ),
+        Case("one in thirty is slow", buckets("rami_game_action_seconds", "", 29, 1, "0.25", "2.5")),
+    ),
+    "BotTurnsFast": (
+        Case(
+            "a third of the decisions are slow",
+            buckets("rami_game_bot_decision_seconds", 'level="hard"', 66, 34, "1.0", "2.0"),
+            ("BotTurnsFast", "BotTurnsSlow"),
+        ),
+        Case(
+            "one in a hundred is asked twice",
+            {
+                'rami_game_bot_decisions_total{level="hard", outcome="unavailable"}': rising(1),
+            },
+        ),
+    ),
+    "BotTurnsSlow": (
+        Case(
+            "one decision in ten never comes",
+            {
+                'rami_game_bot_decisions_total{level="hard", outcome="unavailable"}': rising(11),
+            },
+            ("BotTurnsSlow",),
+        ),
+        Case(
+            "the AI service is down, which is told already",
+            {
+                'rami_game_bot_decisions_total{level="hard", outcome="unavailable"}': rising(300),
+                'rami_game_fallbacks_total{cause="unavailable"}': rising(100),
+                up("rami-ai", "a1"): steady(0),
+            },
+            ("ServiceDown",),
+            {"job": "rami-ai"},
+        ),
+    ),
+    "StuckRooms": (
+        Case("a room is stuck", {"rami_game_stuck_rooms_count": steady(1)}, ("StuckRooms",)),
+        Case("a room was stuck for a moment", {"rami_game_stuck_rooms_count": blip(0, 1)}),
+    ),
+    "RoomsLate": (
+        Case("what is due comes seconds late", buckets(DUE, "", 50, 50, "0.5", "5.0"), ("RoomsLate",)),
+        Case("it comes half a second late", buckets(DUE, "", 100, 0, "0.5", "5.0")),
+    ),
+    "CommitConflicts": (
+        Case("one commit in five comes second", {"rami_game_commit_conflicts_total": rising(50)}, ("CommitConflicts",)),
+        Case("one in thirty does", {"rami_game_commit_conflicts_total": rising(7)}),
+    ),
+    "EventsLate": (
+        Case("half of the events come late", buckets(DELIVERY, "", 50, 50, "0.05", "5.0"), ("EventsLate",)),
+        Case("one in a thousand does", buckets(DELIVERY, "", 999, 1, "0.05", "5.0")),
+    ),
+    "Fallbacks": (
+        Case(
+            "one action in twenty is the fallback's",
+            {
+                'rami_game_fallbacks_total{cause="unavailable"}': rising(5),
+            },
+            ("Fallbacks",),
+        ),
+        Case("one in a thousand is", {'rami_game_fallbacks_total{cause="unavailable"}': rising(0.1)}),
+    ),
+    "DecisionQueueOld": (
+        Case(
+            "the oldest waits for 3 s",
+            {
+                'rami_ai_queue_age_seconds{instance="a1"}': steady(3),
+            },
+            ("DecisionQueueOld",),
+        ),
+        Case("it waited for 3 s once", {'rami_ai_queue_age_seconds{instance="a1"}': blip(0, 3)}),
+    ),
+    "DecisionsRefused": (
+        Case(
+            "one decision in ten is refused",
+            {
+                'rami_ai_decisions_total{level="hard", outcome="queue_full"}': rising(11),
+            },
+            ("DecisionsRefused",),
+        ),
+        Case("one in a thousand is", {'rami_ai_decisions_total{level="hard", outcome="queue_full"}': rising(0.1)}),
+    ),
+    "WorkersDying": (
+        Case("five died in ten minutes", {"rami_ai_worker_restarts_total": rising(0.25)}, ("WorkersDying",)),
+        Case("one has died", {"rami_ai_worker_restarts_total": changing(0, 30, 1)}),
+    ),
+    "NoWorkers": (
+        Case(
+            "no worker decides",
+            {
+                check("workers", "rami-ai", "a1"): steady(0),
+            },
+            ("NoWorkers",),
+            {"instance": "a1"},
+        ),
+        Case("there was none for a moment", {check("workers", "rami-ai", "a1"): blip(1, 0)}),
+    ),
+    "MatchmakerDead": (
+        Case(
+            "no pass comes through",
+            {
+                check("matching", "rami-matchmaking", "m1"): steady(0),
+            },
+            ("MatchmakerDead",),
+            {"instance": "m1"},
+        ),
+        Case(
+            "none can, because the store is away",
+            {
+                check("matching", "rami-matchmaking", "m1"): steady(0),
+                store_up("g1"): steady(0),
+                store_up("g2"): steady(0),
+            },
+            ("StoreAway",),
+        ),
+    ),
+    "QueueNotMoving": (
+        Case(
+            "twenty wait and nobody is matched",
+            {
+                'rami_matchmaking_tickets_count{state="waiting"}': steady(20),
+                'rami_matchmaking_tickets_total{event="matched"}': steady(400),
+            },
+            ("QueueNotMoving",),
+        ),
+        Case("twenty wait and others are matched", {'rami_matchmaking_tickets_count{state="waiting"}': steady(20)}),
+        Case(
+            "two wait at night",
+            {
+                'rami_matchmaking_tickets_count{state="waiting"}': steady(2),
+                'rami_matchmaking_tickets_total{event="matched"}': steady(400),
+            },
+        ),
+    ),
+    "MatchWaitsLong": (
+        Case(
+            "half of the players wait for minutes",
+            buckets(WAIT, 'seats="3", outcome="people"', 10, 10, "10.0", "300.0"),
+            ("MatchWaitsLong",),
+            at="25m",
+        ),
+        Case(
+            "some give up after minutes",
+            buckets(WAIT, 'seats="0", outcome="cancelled"', 10, 10, "10.0", "300.0"),
+            at="25m",
+        ),
+    ),
+    "RoomsRefused": (
+        Case("rooms are refused", {'rami_matchmaking_matches_total{outcome="refused"}': rising(1)}, ("RoomsRefused",)),
+        Case("one room was refused", {'rami_matchmaking_matches_total{outcome="refused"}': changing(0, 30, 1)}),
+        Case(
+            "there is no game service, which is told already",
+            {
+                'rami_matchmaking_matches_total{outcome="refused"}': rising(1),
+                up("rami-game", "g1"): steady(0),
+                up("rami-game", "g2"): steady(0),
+            },
+            ("ServiceDown",),
+            {"job": "rami-game"},
+        ),
+    ),
+    "RatingsFailing": (
+        Case(
+            "matches cannot be rated",
+            {
+                'rami_matchmaking_rating_updates_total{outcome="failed"}': rising(0.2),
+            },
+            ("RatingsFailing",),
+        ),
+        Case("matches are abandoned", {'rami_matchmaking_rating_updates_total{outcome="abandoned"}': rising(5)}),
+    ),
+    "RecordsUnreadable": (
+        Case(
+            "tickets cannot be read",
+            {
+                'rami_matchmaking_unreadable_records_total{kind="ticket"}': rising(0.2),
+            },
+            ("RecordsUnreadable",),
+        ),
+        Case("none ever could not", {'rami_matchmaking_unreadable_records_total{kind="claim"}': steady(7)}),
+    ),
+    "StoreAway": (
+        Case("it does not answer one process", {store_up("g2"): changing(1, 36, 0)}, ("StoreAway",)),
+        Case("it was away and is back", {store_up("g2"): blip(1, 0)}),
+    ),
+    "StoreSlow": (
+        Case("one call in twenty is slow", buckets(STORE, 'command="commit"', 950, 50, "0.005", "2.0"), ("StoreSlow",)),
+        Case("one in a thousand is", buckets(STORE, 'command="commit"', 999, 1, "0.005", "2.0")),
+    ),
+    "StoreCallsFailing": (
+        Case(
+            "a part of the store is away",
+            {
+                'rami_store_calls_total{command="commit", outcome="unavailable"}': rising(100),
+            },
+            ("StoreCallsFailing",),
+        ),
+        Case(
+            "all of it is, which is told already",
+            {
+                'rami_store_calls_total{command="commit", outcome="unavailable"}': rising(900),
+                store_up("g1"): steady(0),
+                store_up("g2"): steady(0),
+            },
+            ("StoreAway",),
+        ),
+    ),
+    "StoreMemoryHigh": (
+        Case(
+            "nine tenths are used",
+            {
+                'rami_store_server_memory_bytes{server="r1"}': steady(900),
+            },
+            ("StoreMemoryHigh",),
+            {"server": "r1"},
+        ),
+        Case(
+            "there is no limit",
+            {
+                'rami_store_server_memory_bytes{server="r1"}': steady(900),
+                'rami_store_server_memory_limit_bytes{server="r1"}': steady(0),
+            },
+        ),
+    ),
+    "StoreEvicting": (
+        Case(
+            "keys are thrown away",
+            {
+                'rami_store_server_evicted_keys_count{server="r1"}': rising(3),
+            },
+            ("StoreEvicting",),
+            {"server": "r1"},
+        ),
+        Case("some were, long ago", {'rami_store_server_evicted_keys_count{server="r1"}': steady(12)}),
+    ),
+    "StoreNotPersisting": (
+        Case(
+            "the disk is full",
+            {
+                'rami_store_server_persistence_ok_info{server="r1"}': steady(0),
+            },
+            ("StoreNotPersisting",),
+            {"server": "r1"},
+        ),
+        Case("one write failed", {'rami_store_server_persistence_ok_info{server="r1"}': blip(1, 0)}),
+    ),
+    "ServiceDown": (
+        Case(
+            "no matchmaker can be reached",
+            {
+                up("rami-matchmaking", "m1"): steady(0),
+            },
+            ("ServiceDown",),
+            {"job": "rami-matchmaking"},
+        ),
+        Case("something else on the same Prometheus is down", {up("postgres", "p1"): steady(0)}),
+    ),
+    "InstanceDown": (
+        Case(
+            "one of two game services is down",
+            {
+                up("rami-game", "g2"): steady(0),
+            },
+            ("InstanceDown",),
+            {"job": "rami-game"},
+        ),
+        Case("one is being replaced", {up("rami-game", "g2"): blip(1, 0)}),
+    ),
+    "ErrorRatio": (
+        Case(
+            "one call in twenty ends with a defect",
+            {handled("INTERNAL"): rising(50)},
+            ("ErrorRatio",),
+            {
+                "job": "rami-game",
+            },
+        ),
+        Case(
+            "streams get old, and end to come again",
+            {
+                handled("UNAVAILABLE", "rami.game.v1.GameService/Play"): rising(100),
+            },
+        ),
+        Case("callers ask for what is not there", {handled("NOT_FOUND"): rising(900)}),
+    ),
+    "LoopSlow": (
+        Case(
+            "the loop hangs",
+            buckets(LOOP, LOOP_LABELS, 100, 50, "0.01", "1.0"),
+            ("LoopSlow",),
+            {
+                "job": "rami-game",
+                "instance": "g1",
+            },
+        ),
+        Case("it was late once in a thousand times", buckets(LOOP, LOOP_LABELS, 999, 1, "0.01", "1.0")),
+    ),
+    "TasksCrashing": (
+        Case(
+            "the sweeper crashes",
+            {
+                'rami_task_crashes_total{job="rami-game", task="sweeper"}': rising(1),
+            },
+            ("TasksCrashing",),
+            {"job": "rami-game", "task": "sweeper"},
+        ),
+        Case("it crashed once", {'rami_task_crashes_total{job="rami-game", task="sweeper"}': changing(0, 30, 1)}),
+    ),
+    "DrainStuck": (
+        Case(
+            "a drain takes 18 of its 20 s",
+            {DRAINING: "0+0x35 3 18"},
+            ("DrainStuck",),
+            {
+                "job": "rami-game",
+                "instance": "g1",
+            },
+        ),
+        Case("a drain takes 3 s", {DRAINING: "0+0x35 3"}),
+    ),
+    "VersionsMixed": (
+        Case(
+            "two versions for more than half an hour",
+            {
+                build("game", "g2", "1.0"): f"_x{SAMPLES}",
+                build("game", "g2", "1.1"): steady(1),
+            },
+            ("VersionsMixed",),
+            at="50m",
+        ),
+        Case(
+            "a rollout takes ten minutes",
+            {
+                build("game", "g2", "1.0"): "1+0x60 stale",
+                build("game", "g2", "1.1"): "_x60 1+0x50",
+                build("game", "g1", "1.0"): "1+0x80 stale",
+                build("game", "g1", "1.1"): "_x80 1+0x30",
+            },
+            at="50m",
+        ),
+    ),
+}
