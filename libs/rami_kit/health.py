@@ -32,6 +32,8 @@ class HealthServicer:
         self._serving = False
         self._draining = False
         self._changed = asyncio.Event()
+        self._watches: set[object] = set()
+        self._all_told = asyncio.Event()
 
     @property
     def serving(self) -> bool:
@@ -53,6 +55,12 @@ class HealthServicer:
         self._serving = False
         self._draining = True
         self._wake()
+        if not self._watches:
+            self._all_told.set()
+
+    async def told(self) -> None:
+        """Waits until everybody who watches has been told of the drain; one that does not read never is."""
+        await self._all_told.wait()
 
     async def Check(  # noqa: N802 - the name of the RPC
         self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
@@ -73,16 +81,23 @@ class HealthServicer:
         self, request: health_pb2.HealthCheckRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
         told: int | None = None
-        while True:
-            changed = self._changed
-            status = self._status(request.service)
-            if status != told:
-                told = status
-                yield _Status(status=status)
-                continue  # it may have changed while the answer was on its way
-            if self._draining:
-                raise shutting_down()
-            await changed.wait()
+        watch = object()
+        self._watches.add(watch)
+        try:
+            while True:
+                changed = self._changed
+                status = self._status(request.service)
+                if status != told:
+                    told = status
+                    yield _Status(status=status)
+                    continue  # it may have changed while the answer was on its way
+                if self._draining:
+                    raise shutting_down()
+                await changed.wait()
+        finally:
+            self._watches.discard(watch)
+            if self._draining and not self._watches:
+                self._all_told.set()
 
     def _status(self, service: str) -> health_pb2.HealthCheckResponse.ServingStatus:
         if service not in self._services:
