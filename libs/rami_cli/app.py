@@ -24,6 +24,8 @@ from rami_cli.screen import make_console
 from rami_cli.settings_table import draw_settings, markdown_settings, read_settings
 from rami_cli.showing import show_until_over
 from rami_client import Client, load_replay, save_replay, verify
+from rami_kit.auth import bot_key
+from rami_kit.settings import DEVELOPMENT_SERVICE_SECRET
 
 app = typer.Typer(
     name="rami",
@@ -234,6 +236,17 @@ def verify_command(
         make_console().print(describe(verification))
 
     run_command(work())
+
+
+@app.command(name="bot-key")
+def bot_key_command(
+    bot: Annotated[str, typer.Argument(help="The profile, as it stands in RAMI_BOT_SERVICES.")],
+    secret: Annotated[
+        str, typer.Option(envvar="RAMI_SERVICE_SECRET", show_default=False, help="What the cluster's services share.")
+    ] = DEVELOPMENT_SERVICE_SECRET,
+) -> None:
+    """Print the key by which somebody's bot service knows the calls of this cluster. It opens nothing here."""
+    print(bot_key(secret, bot))
 
 
 @app.command()

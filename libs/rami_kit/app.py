@@ -124,9 +124,9 @@ class App:
             raise RuntimeError("the service runs without a store")
         return self.store
 
-    def service_tokens(self, audience: str) -> ServiceTokens:
-        """Tokens with which this service calls another, such as "rami-ai"."""
-        return ServiceTokens(self.settings, audience, subject=self.audience)
+    def service_tokens(self, audience: str, *, secret: str | None = None) -> ServiceTokens:
+        """Tokens with which this service calls another, such as "rami-ai"; for the secret see ServiceTokens."""
+        return ServiceTokens(self.settings, audience, subject=self.audience, secret=secret)
 
     def add_servicer(
         self,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import contextvars
 import hashlib
+import hmac
 import time
 import unicodedata
 from collections import OrderedDict
@@ -231,9 +232,12 @@ class ServiceTokens:
     One object serves all calls to one callee; `metadata()` is what a stub's `metadata=` takes.
     """
 
-    def __init__(self, settings: ServiceSettings, audience: str, subject: str = "rami") -> None:
+    def __init__(
+        self, settings: ServiceSettings, audience: str, subject: str = "rami", *, secret: str | None = None
+    ) -> None:
+        """`secret` signs in place of the one that all services share, for a callee that must not know that one."""
         assert settings.service_secret is not None  # the settings refuse to load without one
-        self._secret = settings.service_secret.get_secret_value()
+        self._secret = settings.service_secret.get_secret_value() if secret is None else secret
         self._audience = audience
         self._subject = subject
         self._metadata: tuple[tuple[str, str], ...] = ()
@@ -254,6 +258,18 @@ class ServiceTokens:
             self._metadata = (("authorization", f"Bearer {token}"),)
             self._renew_at = now + SERVICE_TOKEN_SECONDS / 2
         return self._metadata
+
+
+def bot_audience(bot: str) -> str:
+    """The audience of the tokens that the bot service of a profile is shown."""
+    return f"rami-bot:{bot}"
+
+
+def bot_key(service_secret: str, bot: str) -> str:
+    """The key of those tokens (HS256), 64 hex digits. It tells nothing of the secret it is made from, and no Rami
+    service accepts what is signed with it, so it can be given to whoever runs the bot.
+    """
+    return hmac.new(service_secret.encode(), bot_audience(bot).encode(), hashlib.sha256).hexdigest()
 
 
 class GuestSigner:
@@ -293,6 +309,8 @@ __all__ = [
     "GuestSigner",
     "ServiceTokens",
     "TokenVerifier",
+    "bot_audience",
+    "bot_key",
     "current_caller",
     "display_name",
     "player_id",

@@ -302,6 +302,7 @@ def _type_text(annotation: Any) -> str:
 
 
 __all__ = [
+    "DEVELOPMENT_SERVICE_SECRET",
     "Durability",
     "Mode",
     "ServiceSettings",

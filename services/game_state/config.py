@@ -6,14 +6,15 @@ import hashlib
 import hmac
 from typing import TYPE_CHECKING
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from game_state.draft import TableTimes
 from rami_engine import Guards
+from rami_kit.auth import bot_key
 from rami_kit.settings import ServiceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class GameSettings(ServiceSettings):
@@ -29,6 +30,11 @@ class GameSettings(ServiceSettings):
     )
     kept_rooms: int = Field(10_000, ge=1, description="Decoded rooms that a replica keeps in memory.")
     bots: str = Field("easy,normal,hard", description="Ids of the bot profiles that may be seated, comma-separated.")
+    bot_services: str = Field(
+        "",
+        description="Profiles that decision services of others play: profile=address with semicolons between, such as "
+        "monk=monk.example:7100.",
+    )
     autopilot_bot: str = Field("easy", description="Profile that plays for people who are away.")
     bot_pace_seconds: float = Field(
         0.6, ge=0, le=30, description="Least time between two actions of a bot, in rooms with people that set none."
@@ -66,9 +72,30 @@ class GameSettings(ServiceSettings):
             raise ValueError("must be profile ids with commas between them")
         return value
 
+    @field_validator("bot_services")
+    @classmethod
+    def _check_bot_services(cls, value: str) -> str:
+        pairs = _pairs(value)
+        if not all(bot and "," not in bot and address for bot, address in pairs):
+            raise ValueError("must be profile=address with semicolons between")
+        if len({bot for bot, _ in pairs}) < len(pairs):
+            raise ValueError("must name each profile once")
+        return value
+
+    @model_validator(mode="after")
+    def _check_bots_apart(self) -> GameSettings:
+        if self.third_party_bots.keys() & set(self.bot_profiles):
+            raise ValueError("RAMI_BOT_SERVICES must not name a profile of RAMI_BOTS")
+        return self
+
+    @property
+    def third_party_bots(self) -> Mapping[str, str]:
+        """The addresses of decision services of others by the profile that each plays."""
+        return dict(_pairs(self.bot_services))
+
     @property
     def bot_profiles(self) -> Sequence[str]:
-        """The ids of the bot profiles."""
+        """The ids of the bot profiles that the AI service plays."""
         return tuple(name.strip() for name in self.bots.split(","))
 
     @property
@@ -88,8 +115,19 @@ class GameSettings(ServiceSettings):
             lease_ms=round(self.lease_seconds * 1000),
         )
 
+    def bot_key(self, bot: str) -> str:
+        """The key of the tokens that somebody else's bot service is shown."""
+        assert self.service_secret is not None, "settings without it do not load"
+        return bot_key(self.service_secret.get_secret_value(), bot)
+
     def derived_key(self, purpose: str) -> bytes:
         """A key of its own for each purpose, from the secret that all services share; 32 bytes."""
         assert self.service_secret is not None, "settings without it do not load"
         secret = self.service_secret.get_secret_value().encode()
         return hmac.new(secret, f"rami/{purpose}".encode(), hashlib.sha256).digest()
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """The two sides of each `profile=address` of a setting, either of them empty where it is missing."""
+    parts = [part.partition("=") for part in text.split(";") if part.strip()]
+    return [(bot.strip(), address.strip()) for bot, _, address in parts]

@@ -22,6 +22,7 @@ from rami_kit.backoff import Backoff
 from rami_wire import encode_actions, view_to_proto
 
 if TYPE_CHECKING:
+    from game_state.bot_roster import BotRoster
     from game_state.decision_client import DecisionSource
     from game_state.room import Room
     from rami_engine import Action
@@ -57,20 +58,20 @@ class Decider:
 
     def __init__(
         self,
-        source: DecisionSource,
+        roster: BotRoster,
         metrics: GameMetrics,
         policy_key: bytes,
         timeout_seconds: float,
         patience_seconds: float,
     ) -> None:
         """`patience_seconds`: how long the turn of a bot waits for a service that is busy or has just gone away."""
-        self._source = source
+        self._roster = roster
         self._metrics = metrics
         self._policy_key = policy_key
         self._timeout = timeout_seconds
         self._patience = patience_seconds
-        self._away_since: float | None = None
-        """When the service went away, if it is: nobody waits for it twice."""
+        self._away_since: dict[DecisionSource, float] = {}
+        """When services went away that are: nobody waits for one twice."""
 
     async def decide(self, room: Room, seat: int, bot: str) -> Decision:
         """The action of a bot in the seat to move. Always legal in the room as it is given."""
@@ -81,19 +82,20 @@ class Decider:
         began = time.monotonic()
         give_up_at = began + limit / 1000 / SHARE_OF_TURN if limit else math.inf
         patience = self._patience * (1 if room.people() else BOTS_ONLY_PATIENCE)
+        source = self._roster.source(bot)
         cause, failures, tried = "none", 0, set[str]()
         pause = Backoff(*BUSY_PAUSES_SECONDS)
         while (seconds := min(self._timeout, give_up_at - time.monotonic())) > 0:
             asked = time.perf_counter()
-            cause, place, retry_after = await self._source.ask(request, seconds, tried)
+            cause, place, retry_after = await source.ask(request, seconds, tried)
             if place is not None and place >= len(legal):
                 cause = "illegal"
             self._metrics.bot_decisions.labels(bot, cause).inc()
-            self._note(cause)
+            self._note(source, cause)
             if cause == "ok" and place is not None:
                 self._metrics.bot_seconds.labels(bot).observe(time.perf_counter() - asked)
                 return Decision(legal[place], fallback=False)
-            if self._is_waited_for(cause, began, patience):
+            if self._is_waited_for(source, cause, began, patience):
                 await asyncio.sleep(max(retry_after, pause.next()))
                 continue
             failures += 1
@@ -104,19 +106,20 @@ class Decider:
         _log.warning("a bot gave no usable answer: the fallback plays", extra={"bot": bot, "cause": cause})
         return Decision(fallback_action(seat_view(match, seat)), fallback=True)
 
-    def _note(self, cause: str) -> None:
-        """Keep in mind since when the service is away."""
+    def _note(self, source: DecisionSource, cause: str) -> None:
+        """Keep in mind since when a service is away."""
         if cause != "unavailable":
-            self._away_since = None
-        elif self._away_since is None:
-            self._away_since = time.monotonic()
+            self._away_since.pop(source, None)
+        else:
+            self._away_since.setdefault(source, time.monotonic())
 
-    def _is_waited_for(self, cause: str, began: float, patience: float) -> bool:
+    def _is_waited_for(self, source: DecisionSource, cause: str, began: float, patience: float) -> bool:
         """Whether a failure that may pass is given time to: one that says so, of a service that is not long away."""
         now = time.monotonic()
         if cause == "resource_exhausted":
             return now - began < patience
-        return self._away_since is not None and now - self._away_since < self._patience
+        away_since = self._away_since.get(source)
+        return away_since is not None and now - away_since < self._patience
 
     def _policy_seed(self, room: Room, seat: int) -> int:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""

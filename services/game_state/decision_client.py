@@ -23,7 +23,7 @@ from game_state.decision_line import Answer, DecisionPeer
 from rami_kit.channels import open_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from rami.ai.v1 import decision_service_pb2
     from rami_kit.auth import ServiceTokens
@@ -115,6 +115,11 @@ class DecisionClient:
             return Answer("unavailable")
         tried.add(peer.address)
         return await peer.ask(request, give_up_at - time.monotonic())
+
+    async def list_bots(self, seconds: float) -> Sequence[decision_service_pb2.Bot]:
+        """The bots that the service says it plays; none when it does not answer within some seconds."""
+        peer = self._choose(set())
+        return [] if peer is None else await peer.list_bots(seconds)
 
     async def close(self) -> None:
         """End every connection; what is open ends with it."""

@@ -21,7 +21,7 @@ from rami_kit.channels import close_channels
 from rami_kit.errors import retry_seconds, status_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable
+    from collections.abc import AsyncIterable, Sequence
 
     from rami_kit.auth import ServiceTokens
 
@@ -86,6 +86,16 @@ class DecisionPeer:
                 self._idle.set()
         self.failed_until = time.monotonic() + SHUNNED_SECONDS if answer.outcome in _UNHEALTHY else 0.0
         return answer
+
+    async def list_bots(self, seconds: float) -> Sequence[decision_service_pb2.Bot]:
+        """The first page of the bots that the service plays; none when it does not answer."""
+        try:
+            response: decision_service_pb2.ListBotsResponse | None = await self._stub.ListBots(
+                decision_service_pb2.ListBotsRequest(), timeout=seconds, metadata=self._tokens.metadata()
+            )
+        except grpc.aio.AioRpcError:
+            return []
+        return [] if response is None else response.bots
 
     async def retire(self) -> None:
         """Let what is open be answered, then close."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from game_state.actions import ActionPlayer
+    from game_state.bot_roster import BotRoster
     from game_state.changes import Changed, RoomChanger
     from game_state.creation import RoomMaker
     from game_state.draft import Draft
@@ -65,7 +66,7 @@ class GameParts:
     lister: RoomLister
     actions: ActionPlayer
     streams: StreamParts
-    bot_profiles: Sequence[str]
+    roster: BotRoster
     partitions: int
 
 
@@ -79,7 +80,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
     async def CreateRoom(self, request: pb.CreateRoomRequest, _context: Context) -> pb.CreateRoomResponse:
         request_id = require_request_id(request.request_id)
         options, seat_count = room_options(request.options)
-        bots = bot_seats(request.bots, "bots", seat_count, self._parts.bot_profiles)
+        bots = bot_seats(request.bots, "bots", seat_count, self._parts.roster.profiles)
         person = _person()
         seats = [Seat(bot=bots.get(number, "")) for number in range(seat_count)]
         if not request.observe:
@@ -124,7 +125,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
 
     async def UpdateSeats(self, request: pb.UpdateSeatsRequest, _context: Context) -> pb.UpdateSeatsResponse:
         player_id = current_caller().player_id
-        profiles = self._parts.bot_profiles
+        profiles = self._parts.roster.profiles
         if not request.changes:
             raise InvalidRequest("changes", "must name at least one seat")
 
@@ -212,7 +213,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         self, request: pb.ListBotProfilesRequest, _context: Context
     ) -> pb.ListBotProfilesResponse:
         size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
-        profiles = self._parts.bot_profiles
+        profiles = self._parts.roster.profiles
         if request.page_token and request.page_token not in profiles:
             raise InvalidRequest("page_token", "must be a token that a page has given")
         # A token is the last id of the page before.
@@ -220,7 +221,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         page = profiles[first : first + size]
         more = first + size < len(profiles)
         return pb.ListBotProfilesResponse(
-            profiles=[pb.BotProfile(bot=bot) for bot in page], next_page_token=page[-1] if more else ""
+            profiles=[self._parts.roster.describe(bot) for bot in page], next_page_token=page[-1] if more else ""
         )
 
     async def _rematch_room(self, old: Room, new_id: str, person: Person, number: int) -> tuple[Room, int]:

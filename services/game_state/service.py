@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from game_state.actions import ActionPlayer
+from game_state.bot_roster import BotRoster
 from game_state.chains import ChainPool
 from game_state.changes import RoomChanger
 from game_state.config import GameSettings
@@ -26,6 +27,7 @@ from game_state.streams import StreamParts
 from game_state.stuck import StuckRooms
 from rami.game.v1 import game_service_pb2_grpc, match_room_service_pb2_grpc, rule_sheet_service_pb2_grpc
 from rami_kit.access import Access
+from rami_kit.auth import bot_audience
 from rami_kit.metrics import GameMetrics
 from rami_kit.subscriber import Subscriber
 
@@ -53,9 +55,16 @@ async def build(app: App) -> None:
     hub = FeedHub(repository, subscriber, metrics)
 
     decisions = DecisionClient(settings.ai_address, settings, app.service_tokens("rami-ai"))
-    app.spawn("look-up-ai", decisions.run)
+    third_parties = {
+        bot: DecisionClient(address, settings, app.service_tokens(bot_audience(bot), secret=settings.bot_key(bot)))
+        for bot, address in settings.third_party_bots.items()
+    }
+    for client in (decisions, *third_parties.values()):
+        app.spawn("look-up-bots", client.run)
+    roster = BotRoster(settings.bot_profiles, decisions, third_parties)
+    app.spawn("list-bots", roster.run)
     decider = Decider(
-        decisions,
+        roster,
         metrics,
         settings.derived_key("policy-seed"),
         settings.decision_timeout_seconds,
@@ -92,7 +101,7 @@ async def build(app: App) -> None:
 
     async def close() -> None:
         await driver.close()
-        await decisions.close()
+        await roster.close()
         chains.close()
 
     app.add_closer(close)
@@ -114,7 +123,7 @@ async def build(app: App) -> None:
         lister=RoomLister(store, repository, settings.partitions),
         actions=ActionPlayer(changer, metrics),
         streams=streams,
-        bot_profiles=settings.bot_profiles,
+        roster=roster,
         partitions=settings.partitions,
     )
     app.add_servicer(
@@ -122,7 +131,7 @@ async def build(app: App) -> None:
     )
     app.add_servicer(
         match_room_service_pb2_grpc.add_MatchRoomServiceServicer_to_server,
-        MatchRoomServicer(maker, settings.bot_profiles),
+        MatchRoomServicer(maker, roster.profiles),
         "rami.game.v1.MatchRoomService",
         access=Access.SERVICE,
     )

@@ -1041,16 +1041,28 @@ class BotProfile(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BOT_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    THIRD_PARTY_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """Its id, for example "easy"."""
+    display_name: _builtins.str
+    """The name to show; empty while the service that decides for it has not been reached."""
+    description: _builtins.str
+    """What it does, in one sentence; empty like the name."""
+    third_party: _builtins.bool
+    """Whether somebody else's decision service plays it, which the operator has registered."""
     def __init__(
         self,
         *,
         bot: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+        description: _builtins.str = ...,
+        third_party: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "description", b"description", "display_name", b"display_name", "third_party", b"third_party"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
