@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import urllib.request
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc.aio
@@ -37,6 +38,8 @@ class GameProcess:
         self._environment |= {f"RAMI_{name.upper()}": str(value) for name, value in settings.items()}
         self._process: Process | None = None
         self.channel: grpc.aio.Channel | None = None
+        self.port = 0
+        self._metrics_port = 0
 
     async def __aenter__(self) -> Self:
         self._process = await asyncio.create_subprocess_exec(
@@ -50,13 +53,37 @@ class GameProcess:
         assert self._process.stdout is not None
         async with asyncio.timeout(START_SECONDS):
             line = await self._process.stdout.readline()
-        self.channel = grpc.aio.insecure_channel(f"127.0.0.1:{json.loads(line)['port']}")
+        said = json.loads(line)
+        self.port, self._metrics_port = said["port"], said["metrics_port"]
+        self.channel = grpc.aio.insecure_channel(self.target)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.kill()
         if self.channel is not None:
             await self.channel.close()
+
+    @property
+    def target(self) -> str:
+        """Where it listens."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def sampled(self, sample: str, value: float) -> None:
+        """Waits until a metric, named with its labels as on the metrics page, has a value; 0 where there is none."""
+        url = f"http://127.0.0.1:{self._metrics_port}/metrics"
+        async with asyncio.timeout(START_SECONDS):
+            while True:
+                page = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
+                found = [line for line in page.splitlines() if line.startswith(f"{sample} ")]
+                if value == (float(found[0].rpartition(" ")[2]) if found else 0):
+                    return
+                await asyncio.sleep(0.05)
 
     def player(self, name: str) -> Player:
         assert self.channel is not None
