@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 END_SECONDS = 60.0
 """Long enough for any match to end once everything works, every turn of it played by autopilot."""
-QUIET_SECONDS = 4.0
-"""Long enough for every watcher to learn of the end; longer than a stream without a server lasts."""
+QUIET_SECONDS = 0.5
+"""Long enough for every watcher to learn of the end."""
 
 
 async def finish_rooms(
@@ -32,9 +32,10 @@ async def finish_rooms(
     loop = site.loop
     deadline = loop.now + END_SECONDS
     while not all(player.over for player in players) and loop.now < deadline:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.05)
     findings += [f"{player.name} does not know that the match is over" for player in players if not player.over]
-    await asyncio.sleep(QUIET_SECONDS)
+    # A stream whose server has gone without a word is noticed late.
+    await asyncio.sleep(max(QUIET_SECONDS, site.silent_until + QUIET_SECONDS - loop.now))
     for room_id, reader in rooms.items():
         try:
             room = await reader.insist(lambda: reader.client.get_room(room_id))  # noqa: B023 - awaited here
@@ -51,7 +52,7 @@ async def finish_rooms(
     findings += [f"{player.name}: {player.trouble}" for player in players if player.trouble]
     for player in players:
         await player.leave()
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.1)
     return findings
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from game_state.service import build as build_game
 from matchmaking.service import build as build_matchmaking
 from rami_client.errors import RamiClientError
+from rami_kit.settings import Durability
 from sim.faults import Storm
 from sim.journal import Journal
 from sim.plan import Kind, Plan, plan_for
@@ -55,6 +56,7 @@ class Run:
         self.loop = Loop(self._connect)
         self.journal = Journal(self.loop)
         self.site: Site | None = None
+        self._done = False
 
     async def _connect(self, *args: Any) -> Any:
         assert self.site is not None
@@ -76,23 +78,38 @@ class Run:
                 loop.run_until_complete(loop.shutdown_asyncgens())
         except SimulationError as error:
             self.findings.append(f"stuck at {loop.now:.1f}s: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding with its seed
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is, it is a finding
             self.findings.append(f"the run itself failed: {''.join(traceback.format_exception(error))}")
         finally:
+            self._clear_up()
             if collecting:
                 gc.enable()
-            loop.close()
         lines = self.trace.lines or []
         return Outcome(plan.seed, self.findings, self.trace.hash(), lines, self.counts, loop.steps, loop.now)
 
+    def _clear_up(self) -> None:
+        """End what is left of a run that has failed."""
+        loop = self.loop
+        self._done = True
+        for _ in range(100):
+            left = asyncio.all_tasks(loop)
+            if not left:
+                break
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+
     def _on_loop_error(self, _loop: object, context: dict[str, Any]) -> None:
+        if self._done:
+            return
         error = context.get("exception")
         text = "".join(traceback.format_exception(error)) if error is not None else ""
         self.findings.append(f"the event loop: {context.get('message')} {text}")
 
     async def _play(self, site: Site) -> None:
         plan = self.plan
-        common = {"durability": plan.durability, "redis_timeout_seconds": 0.6, "drain_grace_seconds": 2.0}
+        common = {"durability": Durability(plan.durability), "redis_timeout_seconds": 0.6, "drain_grace_seconds": 2.0}
         for name in GAMES:
             settings = game_settings(
                 **common,

@@ -6,11 +6,12 @@ import asyncio
 import random
 import sys
 from contextlib import ExitStack, contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import grpc
+from prometheus_client import CollectorRegistry
 
 import game_state.chains
 import game_state.driver
@@ -33,7 +34,7 @@ from game_state.config import GameSettings
 from game_state.rule_sheets import RuleSheets
 from matchmaking.config import MatchmakingSettings
 from rami.ai.v1 import decision_service_pb2
-from rami_engine import SEED_SIZE, new_chain
+from rami_engine import SEED_SIZE, Guards, new_chain
 from rami_kit.app import App
 from rami_kit.redis_store import Script
 from rami_kit.testing import make_settings
@@ -75,6 +76,8 @@ class Site:
         self.network = Network(loop, self.weather, self.troubles, trace)
         self.store = StoreServer(loop, self.weather, _runner(), trace, _scripts())
         self.hosts: dict[str, Host] = {}
+        self.silent_until = 0.0
+        """By then every stream has noticed that its server has gone without a word."""
         self.ai = Decisions(self)
 
     def add(self, name: str, target: str, settings: ServiceSettings, build: Callable[..., Any]) -> Host:
@@ -140,6 +143,8 @@ class Host:
         self.app = None
         servers = site.network.servers[self._target]
         broken = Ending(UNAVAILABLE, "the connection broke")
+        if silent:
+            site.silent_until = site.loop.now + KEEPALIVE_SECONDS
         for server in servers:
             if server.machine is machine:
                 for call in list(server.calls):
@@ -232,7 +237,20 @@ class _StoreNode(rami_kit.store_node.StoreNode):
 
 
 class _SharedSheets:
-    load = staticmethod(lru_cache(RuleSheets.load))
+    """The rule sheets, loaded once: that takes as long as hundreds of runs, and nobody here reads them."""
+
+    @staticmethod
+    @cache
+    def _load() -> RuleSheets:
+        return RuleSheets.load(Guards())
+
+    @classmethod
+    def load(cls, _guards: Guards) -> RuleSheets:
+        return cls._load()
+
+
+async def _never(_self: object) -> None:
+    """Seed chains are made when they are asked for: here that costs nothing."""
 
 
 class _NoPage:
@@ -263,10 +281,13 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
             (rami_kit.app, "bind", lambda _server, _settings: 1),
             (rami_kit.app, "start_metrics_server", lambda *_, **__: _NoPage()),
             (App, "_add_reflection", lambda _self: None),
+            (rami_kit.app, "version", cache(rami_kit.app.version)),
+            (rami_kit.app, "READINESS_SECONDS", 0.5),
+            (CollectorRegistry, "register", lambda _self, _collector: None),
             (game_state.service, "RuleSheets", _SharedSheets),
             (game_state.feeds, "Feed", _Feed),
             (rami_kit.redis_store, "StoreNode", _StoreNode),
-            (game_state.chains, "POOL_SIZE", 1),
+            (game_state.chains.ChainPool, "refill", _never),
             (game_state.chains, "_make", lambda: chains.choice(_chains())),
         ):
             stack.enter_context(patch.object(owner, name, value))
@@ -299,16 +320,24 @@ def _scripts() -> list[Script]:
     return [value for module in _MODULES for value in vars(module).values() if isinstance(value, Script)]
 
 
-@cache
 def game_settings(**values: Any) -> GameSettings:
-    """Settings of the game service, made once for the same values."""
-    return make_settings(GameSettings, STORE_URL, **({"game_address": "game", "ai_address": "ai"} | values))
+    """Settings of the game service. `values` are trusted: reading them takes as long as a run."""
+    return _game_settings().model_copy(update=values)
+
+
+def matchmaking_settings(**values: Any) -> MatchmakingSettings:
+    """Settings of the matchmaking service; `values` as for the game service."""
+    return _matchmaking_settings().model_copy(update=values)
 
 
 @cache
-def matchmaking_settings(**values: Any) -> MatchmakingSettings:
-    """Settings of the matchmaking service, made once for the same values."""
-    return make_settings(MatchmakingSettings, STORE_URL, **({"game_address": "game"} | values))
+def _game_settings() -> GameSettings:
+    return make_settings(GameSettings, STORE_URL, game_address="game", ai_address="ai")
+
+
+@cache
+def _matchmaking_settings() -> MatchmakingSettings:
+    return make_settings(MatchmakingSettings, STORE_URL, game_address="game")
 
 
 __all__ = ["Decisions", "Host", "Site", "game_settings", "in_place_of_the_machine", "matchmaking_settings"]

@@ -7,6 +7,7 @@ connections, break one off before or after a script, and come back as a replica 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 from collections import deque
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class Connection:
         self._server = server
         self._protocol = protocol
         self._reader = hiredis.Reader(notEnoughData=_MORE)
-        self._up = Link(server.weather)
+        self._up = Link(server.weather, server.context)
         self._down = Link(server.weather, machine.context)
         self.closed = False
 
@@ -135,6 +136,7 @@ class StoreServer:
         self.commits = 0
         """Steps of rooms committed."""
         self.on_commit: Callable[[], None] | None = None
+        self.context = contextvars.Context()
         self._loop = loop
         self._runner = runner
         self._trace = trace
