@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 WEB_FOLDER: Final = Path(__file__).parents[1] / "rami_web" / "dist"
 """The browser client, where it has been built: served under / unless RAMI_EDGE_STATIC_FOLDER names another folder."""
 
+CALLS_PER_REPLICA: Final = 32
+"""Calls that wait for a service at most: enough to keep it busy, few enough to be answered soon."""
+
 
 def edge_child(
     environment: Mapping[str, str],
@@ -30,7 +33,11 @@ def edge_child(
 
     Settings of the edge in `environment` win over the defaults of a machine of one's own: any web page may call.
     """
-    defaults = {"RAMI_EDGE_CORS_ORIGINS": "*", "RAMI_EDGE_DRAIN_SECONDS": "0"}
+    defaults = {
+        "RAMI_EDGE_CORS_ORIGINS": "*",
+        "RAMI_EDGE_DRAIN_SECONDS": "0",
+        "RAMI_EDGE_MAX_CALLS": str(CALLS_PER_REPLICA * len(game)),
+    }
     if WEB_FOLDER.is_dir():
         defaults["RAMI_EDGE_STATIC_FOLDER"] = str(WEB_FOLDER)
     fixed = {

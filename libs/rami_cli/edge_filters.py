@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rami_cli.edge_files import MAX_FILE_BYTES
-from rami_cli.edge_refusals import OVERLOADED_STATUS, local_replies
+from rami_cli.edge_refusals import OVERLOADED_STATUS, RATE_LIMITED_STATUS, local_replies
 
 if TYPE_CHECKING:
     from rami_cli.edge_settings import EdgeSettings
@@ -168,6 +168,7 @@ def _rate_limit(settings: EdgeSettings) -> dict[str, Any]:
         "always_consume_default_token_bucket": False,
         "descriptors": [{"entries": [{"key": "remote_address"}], "token_bucket": bucket}],
         "max_dynamic_descriptors": MAX_ADDRESSES,
+        "status": {"code": RATE_LIMITED_STATUS},
         "rate_limited_as_resource_exhausted": True,
         "rate_limits": [{"actions": [{"remote_address": {}}]}],
     }
@@ -188,7 +189,7 @@ def _adaptive(settings: EdgeSettings, name: str) -> dict[str, Any]:
                 # it lasts.
                 "min_rtt_calc_params": {
                     "fixed_value": f"{settings.target_latency_ms / 1000:g}s",
-                    "min_concurrency": max(4, settings.max_calls // 16),
+                    "min_concurrency": max(4, settings.max_calls // 4),
                     "buffer": {"value": 0},
                 },
             },

@@ -15,10 +15,13 @@ from rami_kit.errors import STATUS_DETAILS_KEY, RamiError, reasons, refused, to_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OVERLOADED_STATUS: Final = 429
-"""HTTP status under which the limit of waiting calls refuses; no service answers a gRPC call with it."""
+RATE_LIMITED_STATUS: Final = 429
+OVERLOADED_STATUS: Final = 507
+"""Under which HTTP status each limit refuses inside of Envoy, so that they can be told apart here; callers that do not
+speak gRPC see 429 for both.
+"""
 
-_RATE_LIMITED: Final = ("RL",)
+_GRPC: Final = {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}}
 _OVERFLOW: Final = ("UO", "OM")
 _AWAY: Final = ("UH", "UF", "UC", "LR", "UR", "LH", "UPE")
 """No healthy host, no connection, connection lost, resets, retries used up: Envoy's own short names."""
@@ -33,22 +36,28 @@ def local_replies() -> dict[str, Any]:
     away = refused(reasons.ERROR_REASON_PEER_UNAVAILABLE, "no replica answers", retry_after_seconds=0.5)
     return {
         "mappers": [
-            _mapper(_flags(_RATE_LIMITED), 429, rate_limited),
-            _mapper(_flags(_OVERFLOW), 429, overloaded),
-            _mapper(_status(OVERLOADED_STATUS), 429, overloaded),
-            _mapper(_flags(_AWAY), 503, away),
+            _mapper(_status(RATE_LIMITED_STATUS), rate_limited),
+            _mapper(_status(OVERLOADED_STATUS), overloaded),
+            _mapper(_flags(_OVERFLOW), overloaded),
+            _mapper(_flags(_AWAY), away),
+            {"filter": _status(OVERLOADED_STATUS), "status_code": RATE_LIMITED_STATUS},
         ]
     }
 
 
-def _mapper(condition: dict[str, Any], http_status: int, error: RamiError) -> dict[str, Any]:
+def _mapper(condition: dict[str, Any], error: RamiError) -> dict[str, Any]:
+    """The reply to a gRPC call, or a gRPC-Web call, that is refused under a condition.
+
+    A response without a body, whose headers are the trailers: with a body, Envoy's gRPC-Web filter would write a
+    status of its own over ours.
+    """
     status = to_status(error)
     details = base64.b64encode(status.SerializeToString()).rstrip(b"=").decode()
-    headers = {"grpc-status": str(status.code), STATUS_DETAILS_KEY: details}
+    headers = {"grpc-status": str(status.code), "grpc-message": status.message, STATUS_DETAILS_KEY: details}
     return {
-        "filter": condition,
-        "status_code": http_status,
-        "body": {"inline_string": status.message},
+        "filter": {"and_filter": {"filters": [condition, _GRPC]}},
+        "status_code": 200,
+        "body": {"inline_string": ""},
         "headers_to_add": [
             {"header": {"key": key, "value": value}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
             for key, value in headers.items()
@@ -61,5 +70,5 @@ def _flags(flags: Sequence[str]) -> dict[str, Any]:
 
 
 def _status(code: int) -> dict[str, Any]:
-    comparison = {"op": "EQ", "value": {"default_value": code, "runtime_key": "edge.overloaded_status"}}
+    comparison = {"op": "EQ", "value": {"default_value": code, "runtime_key": "edge.refusal_status"}}
     return {"status_code_filter": {"comparison": comparison}}

@@ -95,7 +95,7 @@ class EdgeSettings(BaseSettings):
         default=1000, ge=1, description="How many calls one address may make at once after a quiet time."
     )
     target_latency_ms: int = Field(
-        default=50,
+        default=100,
         ge=1,
         le=10_000,
         description="Half of the calls should be answered in this time; beyond, calls are refused.",

@@ -22,8 +22,10 @@ class Cluster:
     """The addresses of a cluster, as `rami up --json` printed them."""
 
     game: str
+    game_replicas: list[str]
     ai: str
     matchmaking: str
+    edge: str | None
     redis: str
     metrics: Any
 
