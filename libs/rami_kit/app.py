@@ -55,6 +55,8 @@ FIRST_RESTART_SECONDS: Final = 0.1
 LAST_RESTART_SECONDS: Final = 5.0
 NOTICE_SECONDS: Final = 0.5
 """How long those who watch the health of a process have to hear that it drains, before its port closes."""
+HEED_SECONDS: Final = 0.2
+"""How long they have from then on to act on it."""
 LINGER_SECONDS: Final = 0.5
 """How long clients have to take what their calls ended with, once every handler has."""
 STEADY_SECONDS: Final = 30.0
@@ -222,10 +224,12 @@ class App:
         self.draining.set()
         grace = self.settings.drain_grace_seconds
         deadline = asyncio.get_running_loop().time() + grace * 0.95
-        # Balancers that watch know before the port closes, and send nobody any more.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(NOTICE_SECONDS):
-                await self.health.told()
+        if self.health.watched:
+            # Balancers that watch know before the port closes, and have a moment to send nobody any more.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(NOTICE_SECONDS):
+                    await self.health.told()
+            await asyncio.sleep(min(HEED_SECONDS, 0.1 * grace))
         await self._stop_serving(grace * 0.7)
         # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
         await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())

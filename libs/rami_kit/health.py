@@ -58,6 +58,11 @@ class HealthServicer:
         if not self._watches:
             self._all_told.set()
 
+    @property
+    def watched(self) -> bool:
+        """Somebody watches."""
+        return bool(self._watches)
+
     async def told(self) -> None:
         """Waits until everybody who watches has been told of the drain; one that does not read never is."""
         await self._all_told.wait()

@@ -4,7 +4,8 @@
 
 Imports everything once; each process is then a fork that runs a module or a file as the interpreter would. One
 request is one message on the socket: JSON with `arguments` (as after `python`) and `environment`, and with it the
-descriptors that become standard output and standard error. The answer is the pid. Ends when the socket is closed, and
+descriptors that become standard output and standard error. The answer is the pid. JSON with `exit_of`, a pid, is
+answered with the exit code of that process once it has ended. Ends when the socket is closed, and
 every process that is left ends with it.
 """
 
@@ -38,15 +39,20 @@ def main(place: socket.socket) -> None:
         importlib.import_module(name)
     read_rule_sheets()
     gc.freeze()
+    codes: dict[int, int] = {}
     while True:
         message, descriptors, _, _ = socket.recv_fds(place, MESSAGE_BYTES, 2)
-        reap()
+        reap(codes)
         if not message:
             return
+        request = json.loads(message)
+        if "exit_of" in request:
+            place.send(str(exit_code(request["exit_of"], codes)).encode())
+            continue
         child = os.fork()
         if child == 0:
             place.close()
-            run(json.loads(message), *descriptors)
+            run(request, *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         place.send(str(child).encode())
@@ -59,11 +65,21 @@ def read_rule_sheets() -> None:
     vars(sheets)["load_translations"] = translations
 
 
-def reap() -> None:
-    """Take leave of those who have ended. Until then nobody else gets their pid."""
+def reap(codes: dict[int, int]) -> None:
+    """Take leave of those who have ended, and note how. Until then nobody else gets their pid."""
     with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            codes[pid] = os.waitstatus_to_exitcode(status)
+
+
+def exit_code(pid: int, codes: dict[int, int]) -> int:
+    """How a process has ended, which is waited for."""
+    if pid not in codes:
+        codes[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return codes.pop(pid)
 
 
 def run(request: dict[str, Any], output: int, errors: int) -> None:

@@ -83,6 +83,12 @@ class Nursery:
         assert answer, "the nursery has ended"
         return int(answer)
 
+    def exit_code(self, pid: int) -> int:
+        """How a process has ended that is about to: its exit code, or less than 0 for a signal. Blocks until then."""
+        with self._asking:
+            self._place.send(json.dumps({"exit_of": pid}).encode())
+            return int(self._place.recv(64))
+
 
 class ChaosProcess:
     """One process of the cluster. `port` is where it listens now."""
@@ -132,13 +138,15 @@ class ChaosProcess:
         assert self.running, f"{self.name} does not run"
         await asyncio.to_thread(self._end, signal.SIGKILL)
 
-    async def stop(self) -> None:
-        """End it in good order."""
+    async def stop(self) -> int:
+        """End it in good order; its exit code, or 0 where there was nothing to end."""
         if self.running:
             await asyncio.to_thread(self._end, signal.SIGTERM)
-        elif self._output is not None:
+            return await asyncio.to_thread(self._nursery.exit_code, self._pid)
+        if self._output is not None:
             self._output.close()
             self._output = None
+        return 0
 
     def _start(self) -> bytes:
         """Start the process; the line in which it says that it serves, or nothing."""

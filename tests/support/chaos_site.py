@@ -239,10 +239,13 @@ class Site:
         replica.front.target_port = NOBODY
         await replica.process.kill()
 
-    async def stop_replica(self, replica: Replica) -> None:
-        """Let a replica end in good order: what it has begun is finished, and its streams are sent elsewhere."""
-        await replica.process.stop()
+    async def stop_replica(self, replica: Replica) -> int:
+        """Let a replica end in good order: what it has begun is finished, and its streams are sent elsewhere. Its exit
+        code.
+        """
+        code = await replica.process.stop()
         replica.front.target_port = NOBODY
+        return code
 
     async def kill_bots(self) -> None:
         """End the decision service by signal 9."""

@@ -64,6 +64,8 @@ class Table:
         self.kind = kind
         self._people = people
         self._watched_at = watched_at
+        self.think_seconds: float | None = None
+        """How long its people take over an action, on average; None for what is usual."""
         self.room = ""
         self.name = name
         self._site = site
@@ -108,6 +110,8 @@ class Table:
         self._add(Spectator, "spectator", 1)
         for seat, player in enumerate(self.players):
             if isinstance(player, SeatedPlayer):
+                if self.think_seconds is not None:
+                    player.think_seconds = self.think_seconds
                 player.sit(self.room, seat)
             else:
                 player.sit(self.room)
