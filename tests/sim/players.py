@@ -11,6 +11,7 @@ from rami_client.calls import Calls, RetryPolicy
 from rami_client.client import Client
 from rami_client.errors import (
     ActionRefusedError,
+    NotFoundError,
     RamiClientError,
     RewoundError,
     RpcError,
@@ -129,6 +130,8 @@ class Player:
                         except ActionRefusedError as refusal:
                             await self._look_again(refusal, table, version)
                     await self._stay(table)
+            except NotFoundError:
+                raise
             except RamiClientError:
                 await asyncio.sleep(PAUSE_SECONDS)
 
