@@ -9,7 +9,7 @@ TESTS ?=
 PART ?= --help
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up play test test-chaos lint format gen check-gen docs bench lock clean
+.PHONY: help env demo up play test test-chaos sim lint format gen check-gen docs bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,10 @@ test-chaos: $(STAMP) ## Run the long chaos loops: processes killed and connectio
 
 bench: $(STAMP) ## Measure a part of the system (PART=bots; ARGS=--help tells what can be set)
 	@$(BIN)/rami bench $(PART) $(ARGS)
+
+sim: $(STAMP) ## Simulate SEEDS=n schedules of faults from FIRST=k on, or show one: REPLAY=seed
+	@PYTHONPATH=tests $(BIN)/python -m sim \
+		$(if $(REPLAY),--replay $(REPLAY),--seeds $(or $(SEEDS),1000) --first $(or $(FIRST),1)) $(ARGS)
 
 lint: $(STAMP) ## Check style, types, imports between packages, and the contract
 	$(BIN)/ruff check .
