@@ -63,8 +63,9 @@ format: $(STAMP) ## Rewrite code and protos in the one style
 gen: $(STAMP) ## Generate the Python code of the contract
 	@$(BIN)/python scripts/generate.py
 
-docs: $(STAMP) ## Refresh the table of settings in the README
+docs: $(STAMP) ## Refresh the table of settings in the README, and the configurations of the edge
 	@$(BIN)/python scripts/readme_settings.py
+	@$(BIN)/python scripts/edge_configs.py
 
 monitoring: $(STAMP) ## Make the rules, alerts and dashboards of the code in deploy/monitoring
 	@PYTHONPATH=deploy $(BIN)/python -m monitoring

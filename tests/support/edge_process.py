@@ -164,7 +164,7 @@ def edge_environment(game: list[FakeService], **settings: str) -> dict[str, str]
 async def running_edge(game: list[FakeService], **settings: str) -> AsyncIterator[Edge]:
     """An edge in front of the services, ended in good order."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rami_cli", "edge"),
+        *(sys.executable, "-m", "rami_cli.edge_process"),
         env=edge_environment(game, **settings),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

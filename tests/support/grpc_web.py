@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from google.rpc import status_pb2
-
 from support.details import status_of_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from google.protobuf.message import Message
+    from google.rpc import status_pb2
 
 TRAILERS = 0x80
 LIMIT_SECONDS = 30.0
@@ -73,7 +72,7 @@ class Response:
 
 @asynccontextmanager
 async def request(
-    target: str, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", source: str = "127.0.0.1"
+    target: str, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, source: str = "127.0.0.1"
 ) -> AsyncIterator[Response]:
     """Sends one HTTP/1.1 request on a connection of its own, from an address; leaving cuts the connection."""
     host, _, port = target.rpartition(":")
@@ -106,5 +105,5 @@ async def call(
         **{key.replace("_", "-"): value for key, value in metadata.items()},
     }
     body = b"\0" + len(payload).to_bytes(4, "big") + payload
-    async with request(target, "POST", path, headers, body, source) as response:
+    async with request(target, "POST", path, headers, body, source=source) as response:
         yield response
