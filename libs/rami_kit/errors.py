@@ -9,7 +9,8 @@
 
 Code raises; the interceptor turns what it catches into a status, in one place and once. The reason alone
 decides the status code (REASON_TO_CODE). Every status carries one ErrorInfo; INVALID_ARGUMENT also carries
-BadRequest, UNAVAILABLE and RESOURCE_EXHAUSTED also carry RetryInfo, unless repeating the call cannot help.
+BadRequest, UNAVAILABLE and RESOURCE_EXHAUSTED also carry RetryInfo, unless repeating the call cannot help; and a
+caller that says what it reads (`accept-language`) gets a LocalizedMessage.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from rami.errors.v1 import error_reason_pb2 as reasons
 from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
+from rami_kit.error_texts import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -230,8 +232,11 @@ def from_engine_error(error: IllegalAction | MalformedAction | OptionsError) -> 
     return InvalidRequest(error.field, error.description)
 
 
-def to_status(error: RamiError) -> status_pb2.Status:
-    """The status of an error: code, text, one ErrorInfo, and BadRequest or RetryInfo where the code asks."""
+def to_status(error: RamiError, locale: str | None = None) -> status_pb2.Status:
+    """The status of an error: code, text, one ErrorInfo, and BadRequest or RetryInfo where the code asks.
+
+    With a locale also LocalizedMessage, for people to read.
+    """
     code = error.code
     if code is grpc.StatusCode.INTERNAL:
         # Nothing of a defect leaves the process but the fact.
@@ -256,6 +261,9 @@ def to_status(error: RamiError) -> status_pb2.Status:
         retry = error_details_pb2.RetryInfo()
         retry.retry_delay.FromNanoseconds(max(0, round(seconds * 1e9)))
         _attach(status, retry)
+    text = error_text(info.reason, locale) if locale is not None else None
+    if text is not None:
+        _attach(status, error_details_pb2.LocalizedMessage(locale=locale, message=text))
     return status
 
 
@@ -293,7 +301,8 @@ def retry_seconds(status: status_pb2.Status) -> float:
                 detail.Unpack(retry)
             except DecodeError:
                 return 0.0
-    return max(0.0, retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9)
+    seconds: float = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
+    return max(0.0, seconds)
 
 
 def error_info(status: status_pb2.Status) -> error_details_pb2.ErrorInfo | None:

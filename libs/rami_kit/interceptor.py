@@ -27,6 +27,7 @@ from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 from rami_kit.access import Access
 from rami_kit.auth import token_expired
 from rami_kit.backoff import jitter
+from rami_kit.error_texts import metadata_locale, set_current_locale
 from rami_kit.errors import (
     INTERNAL_TEXT,
     STATUS_DETAILS_KEY,
@@ -228,6 +229,7 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             writer = self.writers.enter()
             try:
                 visit = self._admission.admit_stream(method.access, context)
+                set_current_locale(metadata_locale(context.invocation_metadata()))
                 expires_in = None if visit.caller is None else visit.caller.expires_at - time.time()
                 request: Any
                 if request_streaming:
@@ -370,7 +372,7 @@ def _refusal(method: _Method, error: Exception) -> RamiError | None:
 
 
 async def _abort(context: _Context, refusal: RamiError) -> Never:
-    status = to_status(refusal)
+    status = to_status(refusal, metadata_locale(context.invocation_metadata()))
     trailers = ((STATUS_DETAILS_KEY, status.SerializeToString()),)
     await context.abort(refusal.code, status.message, trailers)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from game_state.seats import require_seat
 from game_state.streams import RoomStream, StreamParts, require_room_id
 from rami.game.v1 import game_service_pb2 as pb
+from rami_kit.error_texts import current_locale
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 from rami_kit.rates import charge_message
 
@@ -84,10 +85,11 @@ async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.
         charge_message()
         changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
     except RamiError as error:
-        result.error.CopyFrom(to_status(error))
+        result.error.CopyFrom(to_status(error, current_locale()))
     except Exception:  # noqa: BLE001 - a defect in one action is told as INTERNAL and logged whole
         _log.exception("playing an action failed")
-        result.error.CopyFrom(to_status(RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed")))
+        defect = RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed")
+        result.error.CopyFrom(to_status(defect, current_locale()))
     else:
         result.version = changed.version
     return result

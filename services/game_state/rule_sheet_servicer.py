@@ -8,11 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from game_state.rule_sheets import is_well_formed, negotiate
+from game_state.rule_sheets import negotiate
 from rami.game.v1 import rule_sheet_service_pb2 as pb
 from rami.game.v1.rule_sheet_service_pb2_grpc import RuleSheetServiceServicer
 from rami_engine import RuleOptions
 from rami_kit.errors import InvalidRequest
+from rami_kit.languages import is_well_formed
 from rami_wire.rules import options_from_proto
 
 if TYPE_CHECKING:

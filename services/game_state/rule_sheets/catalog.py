@@ -16,8 +16,9 @@ from fluent.syntax.visitor import Visitor
 
 from game_state.rule_sheets.errors import RuleSheetError
 from game_state.rule_sheets.figures import fixed_variables, room_variables
-from game_state.rule_sheets.layout import DEFAULT_LOCALE, KEYS, LETTER_KEYS, LOCALES
+from game_state.rule_sheets.layout import KEYS, LETTER_KEYS
 from rami_engine import Guards, RuleOptions
+from rami_kit.languages import DEFAULT_LOCALE, LOCALES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

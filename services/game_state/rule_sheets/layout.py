@@ -12,11 +12,6 @@ from rami.game.v1 import rule_sheet_service_pb2 as pb
 if TYPE_CHECKING:
     from rami.game.v1.rule_sheet_service_pb2 import RuleSectionKind
 
-LOCALES: Final = ("cs", "en", "es", "fr", "nb", "ru")
-"""The languages there are sheets in, ascending; each has a file in `locales`."""
-
-DEFAULT_LOCALE: Final = "en"
-
 TITLE_KEY: Final = "title"
 
 LETTER_KEYS: Final = {

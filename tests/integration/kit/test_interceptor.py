@@ -16,7 +16,7 @@ from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 from rami_engine.errors import Reason as RuleReason
 from rami_kit.access import Access
 from rami_kit.auth import CallerKind, current_caller, player_id
-from rami_kit.errors import InvalidRequest, StoreError, StoreUnavailable, reasons, refused
+from rami_kit.errors import InvalidRequest, StoreError, StoreUnavailable, reasons, refused, status_of
 from rami_kit.testing import (
     SERVICE_SECRET,
     bearer,
@@ -201,13 +201,27 @@ async def test_identity_comes_before_everything_else() -> None:
             assert details(await failure(b.stub.say(raw)))[1] == "TOKEN_MISSING"
 
 
+@pytest.mark.parametrize(("header", "locale"), [("es-MX,en;q=0.5", "es"), ("nn", "nb"), ("de", None), (None, None)])
+async def test_errors_speak_the_language_of_their_reader(header: str | None, locale: str | None) -> None:
+    metadata = () if header is None else (("accept-language", header),)
+    async with bench() as b:
+        error = await failure(b.stub.say(text("x"), timeout=TIMEOUT, metadata=metadata))
+        status = status_of(error)
+        localized = error_details_pb2.LocalizedMessage()
+        found = [detail for detail in status.details if detail.Unpack(localized)]
+        assert len(found) == (locale is not None)
+        assert localized.locale == (locale or "")
+
+
 async def test_an_unknown_method_is_unimplemented_and_counted_nowhere() -> None:
     async with bench() as b:
         for path in (f"/{SERVICE}/Nothing", "/rami.game.v1.None/Nothing", "/x"):
             call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = b.channel.unary_unary(path)
             error = await failure(call(b"", timeout=TIMEOUT, metadata=player("ada")))
             assert error.code() is grpc.StatusCode.UNIMPLEMENTED
-        assert not [s for family in b.app.metrics.grpc.started.collect() for s in family.samples]
+        samples = [sample for family in b.app.metrics.grpc.started.collect() for sample in family.samples]
+        assert {sample.labels["method"].partition("/")[0] for sample in samples} <= {SERVICE}
+        assert not any(sample.value for sample in samples)
 
 
 # Errors of handlers.

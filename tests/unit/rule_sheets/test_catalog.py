@@ -9,11 +9,12 @@ import pytest
 from fluent.syntax import FluentParser, ast
 from fluent.syntax.visitor import Visitor
 
-from game_state.rule_sheets import LOCALES, RuleSheetError, RuleSheets, catalog
+from game_state.rule_sheets import RuleSheetError, RuleSheets, catalog
 from game_state.rule_sheets.catalog import Translation, load_translations, require_same_variables
 from game_state.rule_sheets.figures import fixed_variables, room_variables
 from game_state.rule_sheets.layout import KEYS, LETTER_KEYS
 from rami_engine import Guards, RuleOptions
+from rami_kit.languages import LOCALES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

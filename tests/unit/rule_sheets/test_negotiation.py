@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from game_state.rule_sheets import is_well_formed, negotiate
-from game_state.rule_sheets.negotiation import MAX_TAG_LENGTH, MAX_TAGS
+from game_state.rule_sheets import negotiate
 from rami_kit.errors import InvalidRequest
+from rami_kit.languages import MAX_TAG_LENGTH, MAX_TAGS, is_well_formed
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from game_state.rule_sheet_servicer import RuleSheetServicer
-from game_state.rule_sheets import LOCALES, RuleSheets
 from rami.game.v1 import rule_sheet_service_pb2 as pb
 from rami.game.v1.rules_pb2 import RuleOptions
 from rami_engine import OptionsError
 from rami_kit.errors import InvalidRequest, from_engine_error
+from rami_kit.languages import LOCALES
 
 if TYPE_CHECKING:
     import grpc.aio
+
+    from game_state.rule_sheets import RuleSheets
 
 CONTEXT = cast("grpc.aio.ServicerContext[Any, Any]", object())
 """The handlers leave the context alone."""

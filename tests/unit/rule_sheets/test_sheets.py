@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from fluent.runtime.types import fluent_number
 
-from game_state.rule_sheets import LOCALES, RuleSheets
+from game_state.rule_sheets import RuleSheets
 from game_state.rule_sheets.figures import EXAMPLES, fixed_variables, room_variables, show_cards
 from game_state.rule_sheets.layout import KEYS, SECTIONS
 from game_state.rule_sheets.sheets import CACHED_SHEETS
 from rami.game.v1 import rule_sheet_service_pb2 as pb
 from rami_engine import RULES_ID, RULES_VERSION, Guards, RuleOptions, parse_cards
+from rami_kit.languages import LOCALES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,8 @@ google.rpc.ErrorInfo whose domain is "rami" and whose reason is a name of this e
 prefix (for example "NOT_YOUR_TURN"). Values that vary stand in the metadata of the ErrorInfo, never
 only in the text. INVALID_ARGUMENT also carries google.rpc.BadRequest; UNAVAILABLE and
 RESOURCE_EXHAUSTED also carry google.rpc.RetryInfo, unless repeating the call cannot help
-(MESSAGE_TOO_LARGE). What gRPC itself refuses before a service sees the call carries no details: an unknown
+(MESSAGE_TOO_LARGE). A call whose `accept-language` metadata names a language that is spoken here (cs, en, es, fr, nb,
+ru) also gets google.rpc.LocalizedMessage, to be shown to people. What gRPC itself refuses before a service sees the call carries no details: an unknown
 method, metadata or a message beyond the limits of the transport.
 """
 
