@@ -304,9 +304,10 @@ class MatchmakingMetrics:
         self.wait_seconds = histogram(
             registry,
             "rami_matchmaking_wait_seconds",
-            "Time from a ticket to its end, by seats of the table (0: none) and outcome: "
-            "people, bots, cancelled, expired.",
+            "Time from a ticket to its end, by pool (seats of the table, 0 for none; rules: default, other, none) and "
+            "outcome: people, bots, cancelled, expired.",
             "seats",
+            "rules",
             "outcome",
             buckets=WAIT_SECONDS,
         )
@@ -367,8 +368,8 @@ class MatchmakingMetrics:
         """Shows zeros for what may happen: see the help texts."""
         self.tickets.prepare(("waiting", "claimed"))
         self.ticket_events.prepare(("created", "matched", "cancelled", "expired", "put_back"))
-        self.wait_seconds.prepare(("2", "3", "4"), ("people", "bots"))
-        self.wait_seconds.prepare(("0",), ("cancelled", "expired"))
+        self.wait_seconds.prepare(("2", "3", "4"), ("default", "other"), ("people", "bots"))
+        self.wait_seconds.prepare(("0",), ("none",), ("cancelled", "expired"))
         self.matches.prepare(("people", "bots", "refused", "conflict"))
         self.passes_failed.prepare(("store", "defect"))
         self.unreadable.prepare(("claim", "ticket"))

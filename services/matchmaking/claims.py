@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from matchmaking.game_rooms import Created, NotSent, Refused, Unknown
+from rami_engine.rules import RuleOptions
 from rami_kit.backoff import Backoff, jitter
 from rami_kit.errors import StoreUnavailable
 
@@ -157,11 +158,12 @@ class ClaimFinisher:
             return  # another process has done it, and counted it
         metrics, seats = self._metrics, str(len(claim.seats))
         outcome = "bots" if any(seat.bot for seat in claim.seats) else "people"
+        rules = "default" if claim.rules == RuleOptions() else "other"
         for waited_ms in waits:
-            metrics.wait_seconds.labels(seats, outcome).observe(waited_ms / 1000)
+            metrics.wait_seconds.labels(seats, rules, outcome).observe(waited_ms / 1000)
         metrics.ticket_events.labels("matched").inc(len(waits))
         metrics.matches.labels(outcome).inc()
-        if len(waits) != len(claim.people):
+        if len(waits) != len(claim.tickets):
             _log.error("a room has been created for players who were not held for it")
 
     async def _put_back(self, claim: Claim, cause: str) -> None:

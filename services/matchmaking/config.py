@@ -51,6 +51,12 @@ class MatchmakingSettings(ServiceSettings):
     match_width_step: float = Field(50.0, ge=0, description="Points that the width grows by with every step.")
     match_width_step_seconds: float = Field(10.0, ge=0.001, description="Waiting time between two steps.")
     match_width_max: float = Field(500.0, ge=0, description="Points that the width never exceeds.")
+    match_spread_per_second: float = Field(
+        50.0,
+        ge=0,
+        description="A table is held back until its spread is within so many points for every second that its oldest "
+        "ticket has waited; less means better tables and longer waits, 0 holds nothing back.",
+    )
     larger_table_wait_seconds: float = Field(
         3.0, ge=0, description="How long a player waits for the largest accepted table before a smaller one is made."
     )
@@ -67,6 +73,9 @@ class MatchmakingSettings(ServiceSettings):
     )
     ticket_keep_seconds: float = Field(
         300.0, ge=1, description="How long a ticket that is over, and its assignment, can still be read."
+    )
+    party_confirm_seconds: float = Field(
+        60.0, ge=1, description="A party that is not complete in so long ends; its members may queue again."
     )
     claim_lease_seconds: float = Field(
         5.0, ge=0.1, description="How long a claimed table is left to its process before another takes it over."
@@ -132,6 +141,7 @@ class MatchmakingSettings(ServiceSettings):
             max_width=self.match_width_max,
             larger_table_ms=round(self.larger_table_wait_seconds * 1000),
             bot_fill_ms=round(self.bot_fill_wait_seconds * 1000),
+            spread_per_second=self.match_spread_per_second,
         )
 
     @property
@@ -141,6 +151,7 @@ class MatchmakingSettings(ServiceSettings):
             idle_ms=round(self.ticket_idle_seconds * 1000),
             keep_ms=round(self.ticket_keep_seconds * 1000),
             lease_ms=round(self.claim_lease_seconds * 1000),
+            confirm_ms=round(self.party_confirm_seconds * 1000),
         )
 
 

@@ -8,21 +8,27 @@ from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from matchmaking.records import MATCHED, ticket_id_for
+from matchmaking.records import FORMING, MATCHED, ticket_id_for
 from matchmaking.tickets import Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import MAX_PLAYERS, MIN_PLAYERS, RuleOptions
+from rami_kit.auth import PLAYER_ID_LENGTH
 from rami_kit.errors import InvalidRequest, reasons, refused
 from rami_wire.rules import options_from_proto, options_to_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from matchmaking.records import TicketState
+    from rami.game.v1 import rules_pb2
     from rami_kit.auth import Caller
 
 MAX_RULES: Final = 8
+MAX_ATTRIBUTES: Final = 16
+MAX_ATTRIBUTE_KEY: Final = 64
+MAX_ATTRIBUTE_BYTES: Final = 2_048
 _UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
+_PLAYER_ID: Final = re.compile(rf"[a-z2-7]{{{PLAYER_ID_LENGTH}}}", re.ASCII)
 
 
 def parse_request_id(text: str) -> UUID:
@@ -33,51 +39,105 @@ def parse_request_id(text: str) -> UUID:
 
 
 def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, is_bot: Callable[[str], bool]) -> Ticket:
-    """The ticket that a request asks for, without a skill and a time.
+    """The ticket that a request asks for, without a skill, a time and the other members of a party.
 
     Raises InvalidRequest, OptionsError for a rule option outside its range, or RamiError BOT_NOT_FOUND.
     """
     request_id = parse_request_id(request.request_id)
     criteria = request.criteria
-    counts = tuple(sorted(criteria.player_counts))
-    if not counts:
+    if not criteria.player_counts:
         raise InvalidRequest("criteria.player_counts", "must name one number of seats or more")
-    if not MIN_PLAYERS <= counts[0] <= counts[-1] <= MAX_PLAYERS:
-        raise InvalidRequest("criteria.player_counts", f"must be within {MIN_PLAYERS}..{MAX_PLAYERS}")
-    if len(set(counts)) != len(counts):
-        raise InvalidRequest("criteria.player_counts", "must not name a number twice")
-    if len(criteria.rules) > MAX_RULES:
-        raise InvalidRequest("criteria.rules", f"must be {MAX_RULES} at most")
-    rules = [options_from_proto(options, f"criteria.rules[{number}]") for number, options in enumerate(criteria.rules)]
-    if criteria.bot and not criteria.bots_allowed:
-        raise InvalidRequest("criteria.bot", "must be empty where bots are not allowed")
-    if criteria.bot and not is_bot(criteria.bot):
-        raise refused(reasons.ERROR_REASON_BOT_NOT_FOUND, "no bot profile has this id", bot=criteria.bot)
+    counts = parse_counts(criteria.player_counts, "criteria.player_counts")
+    party = parse_party(request.party_player_ids, caller)
+    if counts[0] <= len(party):
+        raise InvalidRequest("criteria.player_counts", "must not be below the size of the party")
+    check_attributes(request.attributes)
+    rules = parse_rules(criteria.rules, "criteria.rules")
+    for name in ("bot", "weakest_bot"):
+        bot = getattr(criteria, name)
+        if bot and not criteria.bots_allowed:
+            raise InvalidRequest(f"criteria.{name}", "must be empty where bots are not allowed")
+        if bot and not is_bot(bot):
+            raise refused(reasons.ERROR_REASON_BOT_NOT_FOUND, "no bot profile has this id", bot=bot)
+    if criteria.bot and criteria.weakest_bot:
+        raise InvalidRequest("criteria.weakest_bot", "must be empty where one bot is asked for")
     return Ticket(
         ticket_id=ticket_id_for(caller.player_id, request_id),
         player_id=caller.player_id,
         name=caller.name,
         player_counts=counts,
-        rules=tuple(dict.fromkeys(rules)) or (RuleOptions(),),
+        rules=rules,
         bots_allowed=criteria.bots_allowed,
         bot=criteria.bot,
         skill=0.0,
         create_ms=0,
+        weakest_bot=criteria.weakest_bot,
     )
 
 
-def ticket_message(state: TicketState) -> messages.Ticket:
-    """The ticket as its player sees it."""
+def parse_counts(player_counts: Sequence[int], field: str) -> tuple[int, ...]:
+    """Numbers of seats, ascending. Raises InvalidRequest for `field`."""
+    counts = tuple(sorted(player_counts))
+    if counts and not MIN_PLAYERS <= counts[0] <= counts[-1] <= MAX_PLAYERS:
+        raise InvalidRequest(field, f"must be within {MIN_PLAYERS}..{MAX_PLAYERS}")
+    if len(set(counts)) != len(counts):
+        raise InvalidRequest(field, "must not name a number twice")
+    return counts
+
+
+def parse_rules(options_list: Sequence[rules_pb2.RuleOptions], field: str) -> tuple[RuleOptions, ...]:
+    """Rule options, none twice; the defaults where there are none. Raises InvalidRequest or OptionsError."""
+    if len(options_list) > MAX_RULES:
+        raise InvalidRequest(field, f"must be {MAX_RULES} at most")
+    rules = [options_from_proto(options, f"{field}[{number}]") for number, options in enumerate(options_list)]
+    return tuple(dict.fromkeys(rules)) or (RuleOptions(),)
+
+
+def parse_party(player_ids: Sequence[str], caller: Caller) -> tuple[str, ...]:
+    """The other members of a party. Raises InvalidRequest."""
+    if len(player_ids) >= MAX_PLAYERS:
+        raise InvalidRequest("party_player_ids", f"must be {MAX_PLAYERS - 1} at most")
+    if any(_PLAYER_ID.fullmatch(one) is None for one in player_ids):
+        raise InvalidRequest("party_player_ids", "must be ids of players")
+    if len({caller.player_id, *player_ids}) != len(player_ids) + 1:
+        raise InvalidRequest("party_player_ids", "must name nobody twice, and not the caller")
+    return tuple(player_ids)
+
+
+def check_attributes(attributes: Mapping[str, str]) -> None:
+    """Raises InvalidRequest for more than is kept with a ticket."""
+    if len(attributes) > MAX_ATTRIBUTES:
+        raise InvalidRequest("attributes", f"must be {MAX_ATTRIBUTES} at most")
+    if any(not 1 <= len(key) <= MAX_ATTRIBUTE_KEY for key in attributes):
+        raise InvalidRequest("attributes", f"must have keys of 1 to {MAX_ATTRIBUTE_KEY} characters")
+    if sum(len(key.encode()) + len(value.encode()) for key, value in attributes.items()) > MAX_ATTRIBUTE_BYTES:
+        raise InvalidRequest("attributes", f"must have {MAX_ATTRIBUTE_BYTES} bytes at most in all")
+
+
+def ticket_message(state: TicketState, player_id: str) -> messages.Ticket:
+    """The ticket as one of its players sees it."""
     message = messages.Ticket(ticket_id=state.ticket_id, state=state.state, create_time=timestamp(state.create_ms))
+    message.cancelled_by = state.cancelled_by
     ticket = state.ticket
     if ticket is not None:
         message.criteria.player_counts.extend(ticket.player_counts)
         message.criteria.rules.extend(options_to_proto(rules) for rules in ticket.rules)
         message.criteria.bots_allowed = ticket.bots_allowed
         message.criteria.bot = ticket.bot
+        message.criteria.weakest_bot = ticket.weakest_bot
+        if len(state.player_ids) > 1:
+            message.party.add(player_id=ticket.player_id, display_name=ticket.name, confirmed=True)
+    for member in state.player_ids[1:]:
+        message.party.add(
+            player_id=member, display_name=state.confirmed.get(member, ""), confirmed=member in state.confirmed
+        )
+    if state.player_ids[:1] == (player_id,):
+        message.attributes.update(state.attributes)
+    if state.state == FORMING:
+        message.confirm_by_time.CopyFrom(timestamp(state.confirm_by_ms))
     if state.state == MATCHED:
         message.assignment.room_id = state.room_id
-        message.assignment.seat = state.seat
+        message.assignment.seat = state.seat_of(player_id)
     return message
 
 
@@ -86,4 +146,12 @@ def timestamp(milliseconds: int) -> Timestamp:
     return Timestamp(seconds=milliseconds // 1000, nanos=milliseconds % 1000 * 1_000_000)
 
 
-__all__ = ["parse_request_id", "ticket_from_request", "ticket_message", "timestamp"]
+__all__ = [
+    "parse_counts",
+    "parse_party",
+    "parse_request_id",
+    "parse_rules",
+    "ticket_from_request",
+    "ticket_message",
+    "timestamp",
+]

@@ -58,6 +58,10 @@ class Matcher:
         """Every pool with tickets in it. Tickets that rest are in none."""
         return iter(self._pools.items())
 
+    def pool(self, key: PoolKey) -> Pool | None:
+        """A pool; None where nobody is in it."""
+        return self._pools.get(key)
+
     def add(self, ticket: Ticket) -> None:
         """Takes a ticket in, in place of an older state of the same one."""
         self.remove(ticket.ticket_id)

@@ -115,7 +115,7 @@ class MatchingLoop:
             more = len(waits) == EXPIRED_AT_ONCE
             self._metrics.ticket_events.labels("expired").inc(len(waits))
             for waited_ms in waits:
-                self._metrics.wait_seconds.labels("0", "expired").observe(waited_ms / 1000)
+                self._metrics.wait_seconds.labels("0", "none", "expired").observe(waited_ms / 1000)
 
     async def make_pass(self) -> None:
         """One pass: every table that can be made now is claimed, as far as rooms keep up."""

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.duration_pb2 import Duration
 
-from matchmaking.criteria import parse_request_id, ticket_from_request, ticket_message
-from matchmaking.records import CLAIMED, MATCHED, OVER, is_ticket_id, pool_name
+from matchmaking.criteria import (
+    parse_counts,
+    parse_party,
+    parse_request_id,
+    parse_rules,
+    ticket_from_request,
+    ticket_message,
+)
+from matchmaking.page_tokens import format_page_token, parse_page_token
+from matchmaking.records import CANCELLED, CLAIMED, EXPIRED, MATCHED, OVER, is_ticket_id
+from matchmaking.tickets import Member
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
 from rami_kit.auth import current_caller
@@ -24,17 +33,18 @@ if TYPE_CHECKING:
     import grpc.aio
 
     from matchmaking.player_store import PlayerStore
-    from matchmaking.queue_index import QueueIndex
+    from matchmaking.queue_report import PoolReport, QueueReport
     from matchmaking.records import TicketState
     from matchmaking.ticket_store import TicketStore
     from matchmaking.watchers import TicketWatchers
     from rami_kit.metrics import MatchmakingMetrics
-    from rami_kit.redis_store import StoreClock
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 WATCHES_PER_TICKET: Final = 8
-"""Watches of one ticket in one process; a player needs one for every device."""
+"""Watches of one ticket by one player in one process; a player needs one for every device."""
+DEFAULT_PAGE_SIZE: Final = 50
+MAX_PAGE_SIZE: Final = 100
 ANSWER_SECONDS: Final = 0.25
 """Kept of a deadline for the answer itself."""
 LOOK_AGAIN_SECONDS: Final = 1.0
@@ -49,18 +59,18 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         *,
         store: TicketStore,
         players: PlayerStore,
-        index: QueueIndex,
+        report: QueueReport,
         watchers: TicketWatchers,
-        clock: StoreClock,
+        bot_fill_ms: int,
         draining: asyncio.Event,
         metrics: MatchmakingMetrics,
     ) -> None:
         """`draining` set and the watchers woken: every watch ends with SHUTTING_DOWN."""
         self._store = store
         self._players = players
-        self._index = index
+        self._report = report
         self._watchers = watchers
-        self._clock = clock
+        self._bot_fill_ms = bot_fill_ms
         self._draining = draining
         self._metrics = metrics
         self._heartbeat_seconds = store.times.idle_ms / 3000
@@ -69,41 +79,57 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         self, request: messages.CreateTicketRequest, _context: Context
     ) -> messages.CreateTicketResponse:
         """Queues the caller, or gives the live ticket."""
-        ticket = ticket_from_request(request, current_caller(), self._players.is_bot)
+        caller = current_caller()
+        ticket = ticket_from_request(request, caller, self._players.is_bot)
         skill = await self._players.skill_of(ticket.player_id)
-        queued = await self._store.create(replace(ticket, skill=skill))
+        party = parse_party(request.party_player_ids, caller)
+        queued = await self._store.create(replace(ticket, skill=skill), party, request.attributes)
         if queued.reused:
             message = "the request_id has been used for other wishes"
             raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, message)
         if queued.other_ticket_id:
-            raise refused(
-                reasons.ERROR_REASON_ALREADY_QUEUED,
-                "there is a live ticket with other wishes: cancel it first",
-                ticket_id=queued.other_ticket_id,
-            )
+            raise _already_queued(queued.other_ticket_id)
         assert queued.state is not None
         if queued.made:
             self._metrics.ticket_events.labels("created").inc()
-        return messages.CreateTicketResponse(ticket=ticket_message(queued.state))
+        return messages.CreateTicketResponse(ticket=ticket_message(queued.state, caller.player_id))
+
+    async def ConfirmTicket(
+        self, request: messages.ConfirmTicketRequest, _context: Context
+    ) -> messages.ConfirmTicketResponse:
+        """Joins the party of a ticket that names the caller."""
+        parse_request_id(request.request_id)
+        ticket_id, caller = _checked_ticket_id(request.ticket_id), current_caller()
+        skill = await self._players.skill_of(caller.player_id)
+        queued = await self._store.confirm(ticket_id, Member(caller.player_id, caller.name, skill))
+        if queued is None:
+            raise _not_found()
+        if queued.other_ticket_id:
+            raise _already_queued(queued.other_ticket_id)
+        assert queued.state is not None
+        if queued.state.state in (CANCELLED, EXPIRED):
+            name = messages.TicketState.Name(queued.state.state)
+            raise refused(reasons.ERROR_REASON_TICKET_OVER, "the ticket is over: make a new one", state=name)
+        return messages.ConfirmTicketResponse(ticket=ticket_message(queued.state, caller.player_id))
 
     async def GetTicket(self, request: messages.GetTicketRequest, _context: Context) -> messages.GetTicketResponse:
-        """Reads an own ticket, and keeps it alive."""
+        """Reads an own ticket, and tells that the caller is still there."""
         state = await self._read(request.ticket_id)
-        return messages.GetTicketResponse(ticket=ticket_message(state))
+        return messages.GetTicketResponse(ticket=ticket_message(state, current_caller().player_id))
 
     async def WatchTicket(
         self, request: messages.WatchTicketRequest, _context: Context
     ) -> AsyncIterator[messages.WatchTicketResponse]:
-        """Follows an own ticket to its end, and keeps it alive."""
-        ticket_id = _checked_ticket_id(request.ticket_id)
-        if self._watchers.count(ticket_id) >= WATCHES_PER_TICKET:
+        """Follows an own ticket to its end, and tells that the caller is still there."""
+        ticket_id, player_id = _checked_ticket_id(request.ticket_id), current_caller().player_id
+        if self._watchers.count(ticket_id, player_id) >= WATCHES_PER_TICKET:
             raise refused(
                 reasons.ERROR_REASON_LIMIT_REACHED,
                 "the ticket is watched too often",
                 limit="watches_per_ticket",
                 value=WATCHES_PER_TICKET,
             )
-        with self._watchers.watching(ticket_id) as changed:
+        with self._watchers.watching(ticket_id, player_id) as changed:
             sent: TicketState | None = None
             quiet_until = 0.0
             while True:
@@ -111,7 +137,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
                 state = await self._read(ticket_id)
                 now = time.monotonic()
                 if state != sent or now >= quiet_until:
-                    yield messages.WatchTicketResponse(ticket=ticket_message(state))
+                    yield messages.WatchTicketResponse(ticket=ticket_message(state, player_id))
                     sent, quiet_until = state, now + self._heartbeat_seconds
                 if state.state in OVER:
                     return
@@ -130,7 +156,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         ticket_id, player_id = _checked_ticket_id(request.ticket_id), current_caller().player_id
         left = context.time_remaining()
         give_up_at = time.monotonic() + (left or 0.0) - ANSWER_SECONDS
-        with self._watchers.watching(ticket_id) as changed:
+        with self._watchers.watching(ticket_id, player_id) as changed:
             while True:
                 changed.clear()
                 cancelled = await self._store.cancel(ticket_id, player_id)
@@ -151,26 +177,27 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
             raise refused(reasons.ERROR_REASON_TICKET_MATCHED, "the ticket has a seat already", room_id=state.room_id)
         if cancelled.now:
             self._metrics.ticket_events.labels("cancelled").inc()
-            self._metrics.wait_seconds.labels("0", "cancelled").observe(cancelled.waited_ms / 1000)
-        return messages.CancelTicketResponse(ticket=ticket_message(state))
+            self._metrics.wait_seconds.labels("0", "none", "cancelled").observe(cancelled.waited_ms / 1000)
+        return messages.CancelTicketResponse(ticket=ticket_message(state, player_id))
 
-    async def GetQueue(self, _request: messages.GetQueueRequest, _context: Context) -> messages.GetQueueResponse:
-        """Tells how many wait for which table, and how long that took others."""
-        await self._index.refresh()
-        now_ms = round(self._clock.now() * 1000)
-        pools = sorted(
-            (seats, rules.target_score, rules.ace_high, rules.discard_to_win, rules, len(pool), pool.oldest_ms)
-            for (seats, rules), pool in self._index.matcher.pools()
-        )
-        response = messages.GetQueueResponse()
-        waits = await asyncio.gather(*(self._store.waits(pool_name(row[0], row[4])) for row in pools))
-        for (seats, _, _, _, rules, waiting, oldest_ms), latest in zip(pools, waits, strict=True):
-            pool = response.pools.add(seats=seats, rules=options_to_proto(rules), waiting_players=waiting)
-            pool.longest_wait.CopyFrom(_duration(now_ms - oldest_ms))
-            if latest:
-                latest.sort()
-                pool.median_wait.CopyFrom(_duration(latest[(len(latest) - 1) // 2]))
-                pool.p95_wait.CopyFrom(_duration(latest[(len(latest) * 95 + 99) // 100 - 1]))
+    async def GetQueue(self, request: messages.GetQueueRequest, _context: Context) -> messages.GetQueueResponse:
+        """Tells how many wait for which table, how long that took others, and how long it may take."""
+        size = request.page_size or DEFAULT_PAGE_SIZE
+        if not 1 <= size <= MAX_PAGE_SIZE:
+            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        first = parse_page_token(request.page_token) if request.page_token else 0
+        if request.player_counts:
+            rules = parse_rules(request.rules, "rules")
+            wanted = [(seats, one) for seats in parse_counts(request.player_counts, "player_counts") for one in rules]
+        elif request.rules:
+            raise InvalidRequest("rules", "must be empty where no player_counts are named")
+        else:
+            wanted = await self._report.waiting_pools()
+        response = messages.GetQueueResponse(bot_fill_wait=_duration(self._bot_fill_ms))
+        for report in await self._report.pools(wanted[first : first + size]):
+            _add_pool(response, report)
+        if len(wanted) > first + size:
+            response.next_page_token = format_page_token(first + size)
         return response
 
     async def _read(self, text: str) -> TicketState:
@@ -187,6 +214,27 @@ def _checked_ticket_id(text: str) -> str:
     if not is_ticket_id(text):
         raise _not_found()
     return text
+
+
+def _add_pool(response: messages.GetQueueResponse, report: PoolReport) -> None:
+    seats, rules = report.key
+    pool = response.pools.add(seats=seats, rules=options_to_proto(rules), waiting_players=report.players)
+    for field, milliseconds in (
+        (pool.longest_wait, report.longest_ms),
+        (pool.median_wait, report.median_ms),
+        (pool.p95_wait, report.p95_ms),
+        (pool.estimated_wait, report.estimate_ms),
+    ):
+        if milliseconds is not None:
+            field.CopyFrom(_duration(milliseconds))
+
+
+def _already_queued(ticket_id: str) -> RamiError:
+    return refused(
+        reasons.ERROR_REASON_ALREADY_QUEUED,
+        "there is a live ticket with other wishes: cancel it first",
+        ticket_id=ticket_id,
+    )
 
 
 def _not_found() -> RamiError:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import asyncio
 import secrets
-import struct
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from matchmaking.criteria import timestamp
+from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.ratings import BOT_PREFIX, new_player
 from rami.matchmaking.v1 import player_service_pb2 as messages
 from rami.matchmaking.v1 import player_service_pb2_grpc
@@ -32,7 +31,6 @@ MAX_NAME_LENGTH: Final = 32
 MAX_PLAYER_ID_LENGTH: Final = 64
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
-_PAGE_TOKEN: Final = struct.Struct(">I")
 
 
 class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
@@ -80,7 +78,8 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
             record = new_player(caller.name)
         if record is None:
             raise refused(reasons.ERROR_REASON_PLAYER_NOT_FOUND, "nothing is known of this player")
-        return messages.GetPlayerResponse(player=player_message(wanted, record))
+        rank = await self._players.rank_of(wanted)
+        return messages.GetPlayerResponse(player=player_message(wanted, record), rank=rank or 0)
 
     async def ListLeaderboard(
         self, request: messages.ListLeaderboardRequest, _context: Context
@@ -91,7 +90,13 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         size = request.page_size or DEFAULT_PAGE_SIZE
         if not 1 <= size <= MAX_PAGE_SIZE:
             raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        if request.around_me and request.page_token:
+            raise InvalidRequest("around_me", "must not be set with a page_token, which goes on from its page")
+        caller = current_caller().player_id
+        rank, record = await asyncio.gather(self._players.rank_of(caller), self._players.find(caller))
         first = parse_page_token(request.page_token) if request.page_token else 0
+        if request.around_me and rank is not None:
+            first = max(0, rank - 1 - size // 2)
         # One more than asked for tells whether there is another page.
         rows = await self._players.leaderboard(first, size + 1)
         response = messages.ListLeaderboardResponse()
@@ -100,6 +105,8 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
                 response.next_page_token = format_page_token(first + size)
             else:
                 response.players.add(rank=row.rank, player=player_message(row.player_id, row.record))
+        if rank is not None and record is not None:
+            response.own.CopyFrom(messages.RankedPlayer(rank=rank, player=player_message(caller, record)))
         return response
 
 
@@ -126,25 +133,10 @@ def player_message(player: str, record: PlayerRecord) -> messages.Player:
     )
 
 
-def format_page_token(first: int) -> str:
-    """The token of the page that begins at a place, counted from 0."""
-    return base64.urlsafe_b64encode(_PAGE_TOKEN.pack(first)).decode()
-
-
-def parse_page_token(token: str) -> int:
-    """The place that a page begins at. Raises InvalidRequest for a token that no answer has given."""
-    try:
-        raw = base64.b64decode(token, altchars=b"-_", validate=True)
-        (first,) = _PAGE_TOKEN.unpack(raw)
-    except (binascii.Error, ValueError, struct.error):
-        raise InvalidRequest("page_token", "must be the token of a previous answer") from None
-    return int(first)
-
-
 def _may_be_an_id(text: str) -> bool:
     """Whether a text can be the id of a player or a bot; nothing else gets into a key."""
     name = text.removeprefix(BOT_PREFIX)
     return len(text) <= MAX_PLAYER_ID_LENGTH and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
 
 
-__all__ = ["PlayerServicer", "checked_name", "format_page_token", "parse_page_token", "player_message"]
+__all__ = ["PlayerServicer", "checked_name", "player_message"]

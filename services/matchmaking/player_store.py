@@ -104,7 +104,11 @@ class PlayerStore:
         """Every bot profile with its present skill."""
         names = sorted(self._bot_skills)
         records = await asyncio.gather(*(self.find(BOT_PREFIX + name) for name in names))
-        return [BotProfile(name, record.skill) for name, record in zip(names, records, strict=True) if record]
+        return [
+            BotProfile(name, record.skill, self._bot_skills[name])
+            for name, record in zip(names, records, strict=True)
+            if record
+        ]
 
     async def leaderboard(self, first: int, count: int) -> list[Ranked]:
         """The players from place `first`, counted from 0. Ranks stay as they are where a record has
@@ -118,6 +122,11 @@ class PlayerStore:
             for place, (name, (record, _)) in enumerate(zip(names, rows, strict=True))
             if record is not None
         ]
+
+    async def rank_of(self, player_id: str) -> int | None:
+        """A player's place on the leaderboard, from 1; None for none."""
+        place = await self._store.read("ZREVRANK", keys.leaderboard_key(), player_id)
+        return None if place is None else int(place) + 1
 
     async def rate(self, room_id: str, seats: Sequence[RatedSeat], winner: int, end_ms: int) -> bool:
         """Takes the match of a room into the ratings; False when it was taken before.

@@ -13,7 +13,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from matchmaking.records import WAITING, UnreadableRecord, decode_ticket
+from matchmaking.records import MEMBER_FIELDS, WAITING, UnreadableRecord, decode_ticket
 from matchmaking.ticket_store import CHANGES_AT_ONCE
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class QueueIndex:
             return
         try:
             create_ms, not_before_ms = int(change.entry[b"t"]), int(change.entry[b"b"])
-            ticket = decode_ticket(change.ticket_id, change.entry[b"d"], create_ms, not_before_ms)
+            members = [change.entry[name] for name in MEMBER_FIELDS if name in change.entry]
+            ticket = decode_ticket(change.ticket_id, change.entry[b"d"], create_ms, not_before_ms, members)
         except (UnreadableRecord, KeyError, ValueError):
             self._leave_out()
         else:

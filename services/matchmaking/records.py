@@ -10,20 +10,20 @@ import base64
 import hashlib
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from google.protobuf.message import DecodeError
 
-from matchmaking.tickets import Ticket
+from matchmaking.tickets import Member, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.store.v1 import ticket_pb2
 from rami_engine.errors import OptionsError
 from rami_engine.rules import RuleOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matchmaking.tickets import Table
 
@@ -34,11 +34,13 @@ CLAIMED: Final = messages.TICKET_STATE_CLAIMED
 MATCHED: Final = messages.TICKET_STATE_MATCHED
 CANCELLED: Final = messages.TICKET_STATE_CANCELLED
 EXPIRED: Final = messages.TICKET_STATE_EXPIRED
+FORMING: Final = messages.TICKET_STATE_FORMING
 OVER: Final = frozenset({MATCHED, CANCELLED, EXPIRED})
 """States that a ticket does not leave."""
 
-TICKET_FIELDS: Final = ("s", "d", "t", "b", "r", "e")
-"""The fields of a ticket's hash that TicketState is read from: state, record, creation, rest, room, seat."""
+TICKET_FIELDS: Final = ("s", "d", "t", "b", "r", "e", "p", "x", "y", "z", "m1", "m2", "m3")
+"""The fields of a ticket's hash that TicketState is read from, see `matchmaking.scripts`."""
+MEMBER_FIELDS: Final = (b"m1", b"m2", b"m3")
 
 _TICKET_ID: Final = re.compile(r"[a-z2-7]{26}", re.ASCII)
 
@@ -58,7 +60,20 @@ class TicketState:
     create_ms: int
     room_id: str
     """Set once the state is MATCHED."""
-    seat: int
+    seats: tuple[int, ...]
+    """The seats of the members, in their order; set once the state is MATCHED."""
+    player_ids: tuple[str, ...] = ()
+    """Everybody who was named, the leader first."""
+    confirmed: Mapping[str, str] = field(default_factory=dict)
+    """The names of the members who have confirmed, by player id; without the leader."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    cancelled_by: str = ""
+    confirm_by_ms: int = 0
+    """Until when the party has to be complete; 0 unless it is FORMING."""
+
+    def seat_of(self, player_id: str) -> int:
+        """The seat of a member. Trusts the caller that the ticket is matched and the player its member."""
+        return self.seats[self.player_ids.index(player_id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,19 @@ class ClaimedSeat:
     name: str = ""
     bot: str = ""
     create_ms: int = 0
+    place: int = 0
+    """Which member of its ticket sits here, 0 for the leader."""
+
+
+class ClaimedTicket(NamedTuple):
+    """A ticket of a claimed table, with what all of its members get."""
+
+    ticket_id: str
+    player_ids: tuple[str, ...]
+    """The leader first."""
+    seats: tuple[int, ...]
+    """The seats of the members, in their order."""
+    create_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +117,22 @@ class Claim:
     def people(self) -> list[tuple[int, ClaimedSeat]]:
         """The seats that tickets hold, with their numbers."""
         return [(number, seat) for number, seat in enumerate(self.seats) if seat.ticket_id]
+
+    @property
+    def tickets(self) -> list[ClaimedTicket]:
+        """The tickets, in the order of their first seats."""
+        grouped: dict[str, list[tuple[int, int, ClaimedSeat]]] = {}
+        for number, seat in self.people:
+            grouped.setdefault(seat.ticket_id, []).append((seat.place, number, seat))
+        return [
+            ClaimedTicket(
+                ticket_id,
+                tuple(seat.player_id for _, _, seat in sorted(rows, key=lambda row: row[0])),
+                tuple(number for _, number, _ in sorted(rows, key=lambda row: row[0])),
+                rows[0][2].create_ms,
+            )
+            for ticket_id, rows in grouped.items()
+        ]
 
     @property
     def pool(self) -> str:
@@ -112,14 +156,17 @@ def pool_name(seats: int, rules: RuleOptions) -> str:
     return f"{seats}:{rules.target_score}{'a' * rules.ace_high}{'d' * rules.discard_to_win}"
 
 
-def wishes_of(ticket: Ticket) -> bytes:
-    """The fingerprint of what a ticket accepts: equal for equal wishes."""
-    wishes = repr((ticket.player_counts, ticket.rules, ticket.bots_allowed, ticket.bot))
-    return hashlib.blake2b(wishes.encode(), digest_size=8).digest()
+def wishes_of(ticket: Ticket, party: Sequence[str] = (), attributes: Mapping[str, str] | None = None) -> bytes:
+    """The fingerprint of what a ticket accepts and brings: equal for equal wishes. `party`: the other members."""
+    wishes: tuple[object, ...] = (ticket.player_counts, ticket.rules, ticket.bots_allowed, ticket.bot)
+    if ticket.weakest_bot or party or attributes:
+        company = (ticket.player_id, *party) if party else ()
+        wishes += (ticket.weakest_bot, company, tuple(sorted((attributes or {}).items())))
+    return hashlib.blake2b(repr(wishes).encode(), digest_size=8).digest()
 
 
-def encode_ticket(ticket: Ticket) -> bytes:
-    """The part of a ticket that never changes; its times stand beside it."""
+def encode_ticket(ticket: Ticket, party: Iterable[str] = ()) -> bytes:
+    """The part of a ticket that never changes; its times stand beside it. `party`: the other members."""
     return ticket_pb2.StoredTicket(
         schema=SCHEMA,
         player_id=ticket.player_id,
@@ -129,11 +176,36 @@ def encode_ticket(ticket: Ticket) -> bytes:
         bots_allowed=ticket.bots_allowed,
         bot=ticket.bot,
         skill=ticket.skill,
+        weakest_bot=ticket.weakest_bot,
+        party=party,
     ).SerializeToString()
 
 
-def decode_ticket(ticket_id: str, record: bytes, create_ms: int, not_before_ms: int) -> Ticket:
-    """The ticket of a record. Raises UnreadableRecord."""
+def encode_member(member: Member) -> bytes:
+    """The record of a member who confirms."""
+    return ticket_pb2.StoredMember(
+        schema=SCHEMA, player_id=member.player_id, display_name=member.name, skill=member.skill
+    ).SerializeToString()
+
+
+def decode_member(record: bytes) -> Member:
+    """The member of a record. Raises UnreadableRecord."""
+    stored = ticket_pb2.StoredMember()
+    _parse(stored, record)
+    if not stored.player_id or not math.isfinite(stored.skill):
+        raise UnreadableRecord("a member without sense")
+    return Member(stored.player_id, stored.display_name, stored.skill)
+
+
+def encode_attributes(attributes: Mapping[str, str]) -> bytes:
+    """The record of what a leader gave to be kept; empty for nothing."""
+    return ticket_pb2.StoredAttributes(attributes=attributes).SerializeToString()
+
+
+def decode_ticket(
+    ticket_id: str, record: bytes, create_ms: int, not_before_ms: int, members: Sequence[bytes] = ()
+) -> Ticket:
+    """The ticket of a record, with the records of the members who have confirmed. Raises UnreadableRecord."""
     stored = ticket_pb2.StoredTicket()
     _parse(stored, record)
     counts = tuple(stored.player_counts)
@@ -142,10 +214,17 @@ def decode_ticket(ticket_id: str, record: bytes, create_ms: int, not_before_ms: 
         or not counts
         or any(not 2 <= count <= 4 for count in counts)
         or list(counts) != sorted(set(counts))
+        or len(stored.party) >= counts[0]
         or not stored.rules
         or not math.isfinite(stored.skill)
     ):
         raise UnreadableRecord("a ticket without sense")
+    party: tuple[Member, ...] = ()
+    if members:
+        leader = Member(stored.player_id, stored.display_name, stored.skill)
+        party = (leader, *(decode_member(member) for member in members))
+        if [member.player_id for member in party[1:]] != list(stored.party):
+            raise UnreadableRecord("a party that is not the one named")
     return Ticket(
         ticket_id=ticket_id,
         player_id=stored.player_id,
@@ -154,9 +233,11 @@ def decode_ticket(ticket_id: str, record: bytes, create_ms: int, not_before_ms: 
         rules=tuple(dict.fromkeys(_load_rules(rules) for rules in stored.rules)),
         bots_allowed=stored.bots_allowed,
         bot=stored.bot,
-        skill=stored.skill,
+        skill=sum(member.skill for member in party) / len(party) if party else stored.skill,
         create_ms=create_ms,
         not_before_ms=not_before_ms,
+        weakest_bot=stored.weakest_bot,
+        party=party,
     )
 
 
@@ -166,28 +247,49 @@ def ticket_state(ticket_id: str, fields: Sequence[bytes | None]) -> TicketState:
     Raises UnreadableRecord for a hash that is no ticket; a ticket whose record alone is unreadable has no
     `ticket`.
     """
-    state, record, create, rest, room, seat = fields
+    state, record, create, rest, room, seats, players, attributes, withdrawn_by, confirm_by, *members = fields
     try:
-        create_ms, not_before_ms = int(create or b""), int(rest or b"0")
+        create_ms, not_before_ms, confirm_by_ms = int(create or b""), int(rest or b"0"), int(confirm_by or b"0")
         number = int(state or b"")
-        seat_number = int(seat or b"0")
+        seat_numbers = tuple(int(seat) for seat in (seats or b"").split())
     except ValueError:
         raise UnreadableRecord("a ticket without its times or state") from None
-    if number not in (WAITING, CLAIMED, MATCHED, CANCELLED, EXPIRED):
+    if number not in (WAITING, CLAIMED, MATCHED, CANCELLED, EXPIRED, FORMING):
         raise UnreadableRecord("a ticket in an unknown state")
-    ticket = None
+    player_ids = tuple((players or b"").decode("ascii", "replace").split())
+    if number == MATCHED and len(seat_numbers) != len(player_ids):
+        raise UnreadableRecord("a matched ticket without its seats")
+    ticket, confirmed = None, {}
     try:
-        ticket = decode_ticket(ticket_id, record or b"", create_ms, not_before_ms)
+        confirmed = {one.player_id: one.name for one in map(decode_member, filter(None, members))}
+        complete = [member for member in members[: len(player_ids) - 1] if member is not None]
+        # Only a complete party is a party; the seats of others are nobody's yet.
+        known_members = complete if len(complete) == len(player_ids) - 1 else []
+        ticket = decode_ticket(ticket_id, record or b"", create_ms, not_before_ms, known_members)
     except UnreadableRecord:
         ticket = None
     known = messages.TicketState.ValueType(number)
-    return TicketState(ticket_id, known, ticket, create_ms, (room or b"").decode("ascii", "replace"), seat_number)
+    return TicketState(
+        ticket_id,
+        known,
+        ticket,
+        create_ms,
+        (room or b"").decode("ascii", "replace"),
+        seat_numbers,
+        player_ids,
+        confirmed,
+        _decode_attributes(attributes or b""),
+        (withdrawn_by or b"").decode("ascii", "replace"),
+        confirm_by_ms,
+    )
 
 
 def claim_of(table: Table, match_id: UUID) -> Claim:
     """The claim of a table. Who sits where follows from the match id, so that waiting long wins no seat."""
     seats = [
-        ClaimedSeat(ticket.ticket_id, ticket.player_id, ticket.name, "", ticket.create_ms) for ticket in table.tickets
+        ClaimedSeat(ticket.ticket_id, member.player_id, member.name, "", ticket.create_ms, place)
+        for ticket in table.tickets
+        for place, member in enumerate(ticket.members)
     ]
     seats += [ClaimedSeat(bot=bot) for bot in table.bots]
     lots = [
@@ -210,6 +312,7 @@ def encode_claim(claim: Claim) -> bytes:
                 display_name=seat.name,
                 bot=seat.bot,
                 create_ms=seat.create_ms,
+                place=seat.place,
             )
             for seat in claim.seats
         ],
@@ -223,7 +326,7 @@ def decode_claim(record: bytes) -> Claim:
     if len(stored.match_id) != 16 or not 2 <= len(stored.seats) <= 4:
         raise UnreadableRecord("a claim without sense")
     seats = tuple(
-        ClaimedSeat(seat.ticket_id, seat.player_id, seat.display_name, seat.bot, seat.create_ms)
+        ClaimedSeat(seat.ticket_id, seat.player_id, seat.display_name, seat.bot, seat.create_ms, seat.place)
         for seat in stored.seats
     )
     if any(bool(seat.ticket_id) == bool(seat.bot) for seat in seats):
@@ -233,7 +336,17 @@ def decode_claim(record: bytes) -> Claim:
     return Claim(UUID(bytes=stored.match_id), _load_rules(stored.rules), seats)
 
 
-def _parse(message: ticket_pb2.StoredTicket | ticket_pb2.StoredClaim, record: bytes) -> None:
+def _decode_attributes(record: bytes) -> dict[str, str]:
+    """What a leader gave; nothing where it cannot be read, for nobody else depends on it."""
+    stored = ticket_pb2.StoredAttributes()
+    try:
+        stored.ParseFromString(record)
+    except DecodeError:
+        return {}
+    return dict(stored.attributes)
+
+
+def _parse(message: ticket_pb2.StoredTicket | ticket_pb2.StoredMember | ticket_pb2.StoredClaim, record: bytes) -> None:
     try:
         message.ParseFromString(record)
     except DecodeError:
@@ -259,18 +372,24 @@ __all__ = [
     "CANCELLED",
     "CLAIMED",
     "EXPIRED",
+    "FORMING",
     "MATCHED",
+    "MEMBER_FIELDS",
     "OVER",
     "TICKET_FIELDS",
     "WAITING",
     "Claim",
     "ClaimedSeat",
+    "ClaimedTicket",
     "TicketState",
     "UnreadableRecord",
     "claim_of",
     "decode_claim",
+    "decode_member",
     "decode_ticket",
+    "encode_attributes",
     "encode_claim",
+    "encode_member",
     "encode_ticket",
     "is_ticket_id",
     "pool_name",

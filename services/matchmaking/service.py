@@ -16,6 +16,7 @@ from matchmaking.matchmaking_servicer import MatchmakingServicer
 from matchmaking.player_servicer import PlayerServicer
 from matchmaking.player_store import PlayerStore
 from matchmaking.queue_index import QueueIndex
+from matchmaking.queue_report import QueueReport
 from matchmaking.ticket_store import TicketStore
 from matchmaking.watchers import TicketWatchers
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc, player_service_pb2_grpc
@@ -137,9 +138,9 @@ async def build(app: App) -> None:
         MatchmakingServicer(
             store=tickets,
             players=players,
-            index=index,
+            report=QueueReport(index, tickets, app.clock),
             watchers=watchers,
-            clock=app.clock,
+            bot_fill_ms=settings.policy.bot_fill_ms,
             draining=app.draining,
             metrics=metrics,
         ),

@@ -18,7 +18,9 @@ from matchmaking.records import (
     TicketState,
     UnreadableRecord,
     decode_claim,
+    encode_attributes,
     encode_claim,
+    encode_member,
     encode_ticket,
     ticket_state,
     wishes_of,
@@ -27,9 +29,9 @@ from rami_kit import keys
 from rami_kit.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from matchmaking.tickets import Ticket
+    from matchmaking.tickets import Member, Ticket
     from rami_kit.redis_store import Store
 
 CLAIM_MS: Final = 86_400_000
@@ -52,6 +54,8 @@ class TicketTimes:
     """How long a ticket that is over, and what has changed in the queue, can be read."""
     lease_ms: int = 5_000
     """How long a claim is left to the process that made it."""
+    confirm_ms: int = 60_000
+    """How long the members of a party have to confirm."""
 
 
 class Queued(NamedTuple):
@@ -81,7 +85,7 @@ class QueueChange(NamedTuple):
 
     ticket_id: str
     entry: dict[bytes, bytes] | None
-    """What came in: d, t and b as in a ticket's hash. None: the ticket left the queue."""
+    """What came in: d, t, b and the members as in a ticket's hash. None: the ticket left the queue."""
 
 
 class Changes(NamedTuple):
@@ -110,8 +114,12 @@ class TicketStore:
         self.times = times
         self.owner = owner
 
-    async def create(self, ticket: Ticket) -> Queued:
-        """Queues a player, or finds the live ticket. The store sets the time of creation."""
+    async def create(
+        self, ticket: Ticket, party: Sequence[str] = (), attributes: Mapping[str, str] | None = None
+    ) -> Queued:
+        """Queues a player, or begins to form a party with others; or finds the live ticket. The store sets the
+        time of creation.
+        """
         reply = await self._store.run(
             scripts.CREATE,
             [
@@ -123,10 +131,13 @@ class TicketStore:
             [
                 ticket.ticket_id,
                 ticket.player_id,
-                encode_ticket(ticket),
-                wishes_of(ticket),
+                encode_ticket(ticket, party),
+                wishes_of(ticket, party, attributes),
                 self.times.idle_ms,
                 self.times.keep_ms,
+                " ".join((ticket.player_id, *party)),
+                encode_attributes(attributes or {}),
+                self.times.confirm_ms,
             ],
             durable=True,
         )
@@ -136,6 +147,27 @@ class TicketStore:
         if kind == b"queued":
             return Queued(other_ticket_id=reply[1].decode())
         return Queued(state=ticket_state(reply[1].decode(), reply[2:]), made=kind == b"made")
+
+    async def confirm(self, ticket_id: str, member: Member) -> Queued | None:
+        """A member confirms to be of a party; a ticket that is not forming stays as it is. None when the member
+        was not named.
+        """
+        reply = await self._store.run(
+            scripts.CONFIRM,
+            [
+                keys.ticket_key(ticket_id),
+                keys.live_ticket_key(member.player_id),
+                keys.waiting_key(),
+                keys.queue_changes_key(),
+            ],
+            [ticket_id, member.player_id, encode_member(member), self.times.idle_ms, self.times.keep_ms],
+            durable=True,
+        )
+        if reply is None:
+            return None
+        if reply[0] == b"queued":
+            return Queued(other_ticket_id=reply[1].decode())
+        return Queued(state=ticket_state(ticket_id, reply[2:]))
 
     async def read(self, ticket_id: str, player_id: str) -> TicketState | None:
         """A player's ticket, which stays alive through it; None when the player has none with this id."""
@@ -176,7 +208,7 @@ class TicketStore:
         """Takes a table out of the queue; the ids of tickets that stood in the way, empty when it is
         claimed.
         """
-        people = [seat for _, seat in claim.people]
+        tickets = claim.tickets
         reply = await self._store.run(
             scripts.CLAIM,
             [
@@ -184,7 +216,7 @@ class TicketStore:
                 keys.claim_key(claim.key),
                 keys.waiting_key(),
                 keys.queue_changes_key(),
-                *(keys.ticket_key(seat.ticket_id) for seat in people),
+                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
             ],
             [
                 claim.key,
@@ -193,7 +225,7 @@ class TicketStore:
                 self.times.lease_ms,
                 CLAIM_MS,
                 self.times.keep_ms,
-                *_flat((seat.ticket_id, seat.player_id) for seat in people),
+                *_flat((ticket.ticket_id, " ".join(ticket.player_ids)) for ticket in tickets),
             ],
             durable=True,
         )
@@ -201,13 +233,14 @@ class TicketStore:
 
     async def assign(self, claim: Claim, room_id: str) -> list[int] | None:
         """Seats the tickets of a claim; how long each had waited, in ms. None when it was done before."""
+        tickets = claim.tickets
         reply = await self._store.run(
             scripts.ASSIGN,
             [
                 keys.claims_key(),
                 keys.claim_key(claim.key),
                 keys.waits_key(claim.pool),
-                *(keys.ticket_key(seat.ticket_id) for _, seat in claim.people),
+                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
             ],
             [
                 claim.key,
@@ -215,7 +248,10 @@ class TicketStore:
                 self.times.keep_ms,
                 WAITS_MS,
                 WAITS_KEPT,
-                *_flat((seat.ticket_id, seat.player_id, number) for number, seat in claim.people),
+                *_flat(
+                    (ticket.ticket_id, " ".join(ticket.player_ids), " ".join(map(str, ticket.seats)))
+                    for ticket in tickets
+                ),
             ],
             durable=True,
         )
@@ -227,7 +263,7 @@ class TicketStore:
 
         Trusts the caller that no room has been created for the claim, nor ever will be.
         """
-        people = [seat for _, seat in claim.people]
+        tickets = claim.tickets
         reply = await self._store.run(
             scripts.RETURN,
             [
@@ -235,7 +271,7 @@ class TicketStore:
                 keys.claim_key(claim.key),
                 keys.waiting_key(),
                 keys.queue_changes_key(),
-                *(keys.ticket_key(seat.ticket_id) for seat in people),
+                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
             ],
             [
                 claim.key,
@@ -244,7 +280,7 @@ class TicketStore:
                 self.times.keep_ms,
                 FIRST_REST_MS,
                 LONGEST_REST_MS,
-                *_flat((seat.ticket_id, seat.player_id) for seat in people),
+                *_flat((ticket.ticket_id, " ".join(ticket.player_ids)) for ticket in tickets),
             ],
             durable=True,
         )

@@ -24,24 +24,25 @@ class TicketWatchers:
         """`gauge` follows how many watchers there are; `on_change` is told of every message."""
         self._gauge = gauge
         self._on_change = on_change
-        self._events: dict[str, set[asyncio.Event]] = {}
+        self._events: dict[str, dict[asyncio.Event, str]] = {}
+        """Of each ticket its watchers' events, with the players who watch."""
 
-    def count(self, ticket_id: str) -> int:
-        """How many watch a ticket here."""
-        return len(self._events.get(ticket_id, ()))
+    def count(self, ticket_id: str, player_id: str) -> int:
+        """How often a player watches a ticket here."""
+        return list(self._events.get(ticket_id, {}).values()).count(player_id)
 
     @contextmanager
-    def watching(self, ticket_id: str) -> Iterator[asyncio.Event]:
+    def watching(self, ticket_id: str, player_id: str) -> Iterator[asyncio.Event]:
         """An event that is set with every change of the ticket, for as long as the context lasts."""
         event = asyncio.Event()
-        events = self._events.setdefault(ticket_id, set())
-        events.add(event)
+        events = self._events.setdefault(ticket_id, {})
+        events[event] = player_id
         self._gauge.inc()
         try:
             yield event
         finally:
             self._gauge.dec()
-            events.discard(event)
+            del events[event]
             if not events and self._events.get(ticket_id) is events:
                 del self._events[ticket_id]
 

@@ -43,7 +43,7 @@ async def test_two_players_get_a_room_and_learn_their_seats(store_url: str, room
         assert not room.options.HasField("turn_time_limit")
         assert {seat.player.display_name for seat in room.seats} == {"Ann", "Bob"}
         assert replica.sample("tickets_total", event="matched") == 2
-        assert replica.sample("wait_seconds_count", seats="2", outcome="people") == 2
+        assert replica.sample("wait_seconds_count", seats="2", rules="default", outcome="people") == 2
         assert replica.sample("match_spread_points_count") == 1
 
 
@@ -66,7 +66,7 @@ async def test_bots_fill_the_table_of_a_player_alone(store_url: str, rooms: Fake
         (room,) = rooms.rooms.values()
         assert sorted(seat.bot.bot for seat in room.seats) == ["", "normal", "normal", "normal"]
         assert room.seats[ticket.assignment.seat].player.player_id == Player("ann").player_id
-        assert replica.sample("wait_seconds_count", seats="4", outcome="bots") == 1
+        assert replica.sample("wait_seconds_count", seats="4", rules="default", outcome="bots") == 1
 
 
 async def test_the_bot_asked_for_fills(store_url: str, rooms: FakeMatchRooms) -> None:
@@ -182,7 +182,7 @@ async def test_a_ticket_nobody_asks_for_expires(store_url: str, rooms: FakeMatch
         assert (await ann.get(replica, left.ticket_id)).state == EXPIRED
         assert (await ann.outcome(replica, left.ticket_id)).state == EXPIRED
         assert (await ann.cancel(replica, left.ticket_id)).state == EXPIRED
-        assert replica.sample("wait_seconds_count", seats="0", outcome="expired") == 1
+        assert replica.sample("wait_seconds_count", seats="0", rules="none", outcome="expired") == 1
         assert (await ann.create(replica, [2])).state == WAITING
 
 

@@ -82,10 +82,21 @@ def test_the_oldest_comes_first() -> None:
     # Also when only the newest has changed since the last look, and can have either of the two.
     matcher = Matcher(POLICY)
     matcher.add(ticket("old", 940, waited=9))
-    matcher.add(ticket("young", 1060, waited=2))
+    matcher.add(ticket("young", 1080, waited=2))
     assert matcher.run(NOW) == []
     matcher.add(ticket("new", 1010))
     assert names(matcher.run(NOW)) == [["old", "new"]]
+
+
+def test_the_tightest_table_goes_before_an_older_one() -> None:
+    crowd = (ticket("old", 930, waited=9), ticket("young", 1060, waited=2), ticket("new", 1010))
+    assert tables_at(0, *crowd) == [["old", "new"]]  # it is the turn of the oldest, who has no nearer one
+    matcher = Matcher(POLICY)
+    for one in crowd[:2]:
+        matcher.add(one)
+    assert matcher.run(NOW) == []
+    matcher.add(crowd[2])
+    assert names(matcher.run(NOW)) == [["young", "new"]]
 
 
 def test_tables_are_as_full_as_accepted() -> None:

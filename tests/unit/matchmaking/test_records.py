@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matchmaking import records
 from matchmaking.game_rooms import room_request
-from matchmaking.tickets import Table, Ticket
+from matchmaking.tickets import Member, Table, Ticket
 from rami.game.v1 import room_pb2
 from rami.store.v1 import ticket_pb2
 from rami_engine.rules import RuleOptions
@@ -30,6 +30,7 @@ TICKETS = st.builds(
     skill=st.floats(-1e6, 1e6),
     create_ms=st.integers(0, 2**50),
     not_before_ms=st.integers(0, 2**50),
+    weakest_bot=st.sampled_from(["", "normal"]),
 )
 
 
@@ -147,13 +148,69 @@ def test_any_bytes_are_a_record_or_unreadable(raw: bytes) -> None:
 )
 def test_hashes_that_are_no_ticket_are_unreadable(fields: tuple[bytes | None, ...]) -> None:
     with pytest.raises(records.UnreadableRecord):
-        records.ticket_state("t", fields)
+        records.ticket_state("t", ticket_fields(fields))
 
 
 def test_a_ticket_whose_record_alone_is_unreadable_still_has_a_state() -> None:
-    state = records.ticket_state("t", (b"3", b"\xff", b"5", None, b"p0-room", b"2"))
+    fields = (b"3", b"\xff", b"5", None, b"p0-room", b"2", b"ann")
+    state = records.ticket_state("t", ticket_fields(fields))
     assert (state.state, state.ticket, state.create_ms) == (records.MATCHED, None, 5)
-    assert (state.room_id, state.seat) == ("p0-room", 2)
+    assert (state.room_id, state.seat_of("ann")) == ("p0-room", 2)
+
+
+PARTY = [
+    records.encode_member(Member(name, name.title(), 1000.0 + number)) for number, name in enumerate(("bob", "cid"))
+]
+
+
+def test_a_party_is_one_only_when_it_is_complete() -> None:
+    encoded = records.encode_ticket(plain(player_counts=(3,), skill=970.0), ["bob", "cid"])
+    known = (b"6", encoded, b"5", None, None, None, b"ann bob cid", None, None, b"9", PARTY[0])
+    state = records.ticket_state("t", ticket_fields(known))
+    assert (state.player_ids, state.confirmed, state.confirm_by_ms) == (("ann", "bob", "cid"), {"bob": "Bob"}, 9)
+    assert state.ticket is not None
+    assert state.ticket.party == ()
+    ticket = records.ticket_state("t", ticket_fields((*known, PARTY[1]))).ticket
+    assert ticket is not None
+    assert [member.player_id for member in ticket.party] == ["ann", "bob", "cid"]
+    assert (ticket.size, ticket.skill) == (3, (970 + 1000 + 1001) / 3)
+
+
+@pytest.mark.parametrize("members", [PARTY[:1], PARTY[::-1], [b"", PARTY[1]], [b"\xff", PARTY[1]]])
+def test_a_party_that_is_not_the_one_named_is_unreadable(members: list[bytes]) -> None:
+    encoded = records.encode_ticket(plain(player_counts=(3,)), ["bob", "cid"])
+    with pytest.raises(records.UnreadableRecord):
+        records.decode_ticket("t", encoded, 1, 0, members)
+
+
+def test_a_party_larger_than_a_table_it_accepts_is_unreadable() -> None:
+    with pytest.raises(records.UnreadableRecord):
+        records.decode_ticket("t", records.encode_ticket(plain(player_counts=(2,)), ["bob", "cid"]), 1, 0, PARTY)
+
+
+def test_every_member_of_a_party_gets_the_own_seat() -> None:
+    party = (Member("ann", "Ann", 900.0), Member("bob", "Bob", 1000.0))
+    pair = plain(player_id="ann", player_counts=(3,), party=party)
+    other = plain(ticket_id="b" * 26, player_id="cid", player_counts=(3,))
+    claim = records.claim_of(Table(3, RuleOptions(), (pair, other), ()), UUID(int=7, version=4))
+    claim = records.decode_claim(records.encode_claim(claim))
+    assert sorted(seat.player_id for seat in claim.seats) == ["ann", "bob", "cid"]
+    by_id = {ticket.ticket_id: ticket for ticket in claim.tickets}
+    assert by_id["a" * 26].player_ids == ("ann", "bob")
+    for ticket in claim.tickets:
+        assert [claim.seats[seat].player_id for seat in ticket.seats] == list(ticket.player_ids)
+
+
+def test_attributes_come_back_and_nonsense_is_none() -> None:
+    encoded = records.encode_attributes({"map": "blue", "": ""})
+    fields = (b"1", b"", b"5", None, None, None, b"ann", encoded)
+    assert records.ticket_state("t", ticket_fields(fields)).attributes == {"map": "blue", "": ""}
+    assert records.ticket_state("t", ticket_fields((*fields[:7], b"\xff"))).attributes == {}
+
+
+def ticket_fields(first: tuple[bytes | None, ...]) -> list[bytes | None]:
+    """The fields of a ticket's hash, of which the first are given."""
+    return [*first, *[None] * (len(records.TICKET_FIELDS) - len(first))]
 
 
 def test_wishes_are_equal_only_for_equal_wishes() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking.criteria import parse_request_id, ticket_message
-from matchmaking.player_servicer import checked_name, format_page_token, parse_page_token
+from matchmaking.page_tokens import format_page_token, parse_page_token
+from matchmaking.player_servicer import checked_name
 from matchmaking.records import CANCELLED, TicketState
 from matchmaking.watchers import TicketWatchers
 from rami_kit.errors import InvalidRequest
@@ -61,7 +62,7 @@ def test_other_tokens_are_refused_or_stand_for_a_place(text: str) -> None:
 
 
 def test_a_ticket_whose_record_is_unreadable_can_still_be_shown() -> None:
-    message = ticket_message(TicketState("t" * 26, CANCELLED, None, 1_500, "", 0))
+    message = ticket_message(TicketState("t" * 26, CANCELLED, None, 1_500, "", ()), "ann")
     assert (message.ticket_id, message.state) == ("t" * 26, CANCELLED)
     assert message.create_time.ToMilliseconds() == 1_500
     assert not message.HasField("criteria")
@@ -71,8 +72,13 @@ def test_a_ticket_whose_record_is_unreadable_can_still_be_shown() -> None:
 def test_news_wakes_the_watchers_of_its_ticket_alone() -> None:
     gauge, woken = Gauge(), []
     watchers = TicketWatchers(gauge, on_change=lambda: woken.append(1))
-    with watchers.watching("a") as first, watchers.watching("a") as second, watchers.watching("b") as other:
-        assert (watchers.count("a"), watchers.count("b"), gauge.value) == (2, 1, 3)
+    with (
+        watchers.watching("a", "ann") as first,
+        watchers.watching("a", "bob") as second,
+        watchers.watching("b", "ann") as other,
+    ):
+        counts = [watchers.count("a", "ann"), watchers.count("b", "ann"), watchers.count("b", "bob")]
+        assert (counts, gauge.value) == ([1, 1, 0], 3)
         watchers.on_message(b"a")
         assert (first.is_set(), second.is_set(), other.is_set()) == (True, True, False)
         first.clear()
@@ -82,4 +88,4 @@ def test_news_wakes_the_watchers_of_its_ticket_alone() -> None:
         assert first.is_set()
         assert other.is_set()
         assert len(woken) == 3
-    assert (watchers.count("a"), gauge.value) == (0, 0)
+    assert (watchers.count("a", "ann"), gauge.value) == (0, 0)
