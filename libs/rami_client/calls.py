@@ -77,9 +77,11 @@ def new_request_id() -> str:
 class Calls:
     """Makes the calls of one signed-in player. `token` may change while calls are made."""
 
-    def __init__(self, token: str | None, deadline_seconds: float, retry: RetryPolicy) -> None:
+    def __init__(self, token: str | None, deadline_seconds: float, retry: RetryPolicy, languages: str = "") -> None:
         self.token = token
         """The bearer token; None before signing in."""
+        self.languages = languages
+        """What the player reads, as in an accept-language header; empty for not told."""
         self.deadline_seconds = deadline_seconds
         self.retry = retry
 
@@ -88,6 +90,8 @@ class Calls:
         pairs: list[tuple[str, str]] = []
         if self.token is not None:
             pairs.append(("authorization", f"Bearer {self.token}"))
+        if self.languages:
+            pairs.append(("accept-language", self.languages))
         if room_id:
             pairs.append((ROOM_METADATA, room_id))
         return tuple(pairs)

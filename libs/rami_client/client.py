@@ -60,17 +60,18 @@ class Client(Queueing):
         credentials: grpc.ChannelCredentials | None = None,
         deadline_seconds: float = 10.0,
         retry: RetryPolicy | None = None,
+        languages: str = "",
     ) -> Self:
         """A client of the services at these gRPC targets; `matchmaking` None means that the game target, an
         edge, serves it as well.
 
         Connects with the first call. `token` is the bearer token of a player who is signed in already;
-        `credentials` turn on TLS; `deadline_seconds` bounds every attempt of a unary call. Must be called in
-        an event loop.
+        `credentials` turn on TLS; `deadline_seconds` bounds every attempt of a unary call. `languages`, such as
+        "es-MX, en;q=0.5", gives errors a `localized_message` for the player. Must be called in an event loop.
         """
         game_channel = open_channel(game, credentials)
         matchmaking_channel = open_channel(matchmaking, credentials) if matchmaking else game_channel
-        return cls(game_channel, matchmaking_channel, Calls(token, deadline_seconds, retry or RetryPolicy()))
+        return cls(game_channel, matchmaking_channel, Calls(token, deadline_seconds, retry or RetryPolicy(), languages))
 
     async def __aenter__(self) -> Self:
         return self
@@ -100,6 +101,17 @@ class Client(Queueing):
         self._calls.token = guest.token
         self.player_id = guest.player_id
         return guest
+
+    async def list_bots(self) -> list[game.BotProfile]:
+        """The bots that may be seated, weakest first, and then those of other people's services."""
+        request = game.ListBotProfilesRequest(page_size=100)
+        profiles: list[game.BotProfile] = []
+        while True:
+            page = await self._calls.unary(self._game.ListBotProfiles, request)
+            profiles.extend(page.profiles)
+            if not page.next_page_token:
+                return profiles
+            request.page_token = page.next_page_token
 
     async def create_room(
         self,

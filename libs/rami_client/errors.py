@@ -68,6 +68,7 @@ class RpcError(RamiClientError):
         metadata: Mapping[str, str] | None = None,
         field_violations: tuple[FieldViolation, ...] = (),
         retry_after_seconds: float | None = None,
+        localized_message: str = "",
     ) -> None:
         text = " ".join(part for part in (code.name, reason) if part)
         super().__init__(f"{text}: {message}" if message else text)
@@ -84,6 +85,8 @@ class RpcError(RamiClientError):
         """What is wrong with which field; empty but for InvalidArgumentError."""
         self.retry_after_seconds = retry_after_seconds
         """How long the server asks the client to wait, if it does."""
+        self.localized_message = localized_message
+        """A text for the player to read, in the language that the client asked for; empty if it asked for none."""
 
 
 class InvalidArgumentError(RpcError):
@@ -218,6 +221,7 @@ def error_from_status(status: status_pb2.Status) -> RpcError:
     metadata: dict[str, str] = {}
     violations: tuple[FieldViolation, ...] = ()
     retry_after: float | None = None
+    localized = error_details_pb2.LocalizedMessage()
     for detail in status.details:
         info = error_details_pb2.ErrorInfo()
         request = error_details_pb2.BadRequest()
@@ -228,6 +232,8 @@ def error_from_status(status: status_pb2.Status) -> RpcError:
             violations = tuple(FieldViolation(v.field, v.description) for v in request.field_violations)
         elif detail.Unpack(retry):
             retry_after = retry.retry_delay.ToNanoseconds() / 1e9
+        else:
+            detail.Unpack(localized)
     code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
     return _class_of(code, reason)(
         code,
@@ -236,6 +242,7 @@ def error_from_status(status: status_pb2.Status) -> RpcError:
         metadata=metadata,
         field_violations=violations,
         retry_after_seconds=retry_after,
+        localized_message=localized.message,
     )
 
 
