@@ -1,14 +1,11 @@
 """Finished matches into ratings: a consumer group on the streams that the game service writes.
 
-An entry is acknowledged only when its match is in the ratings, or can never be. What a crashed replica has
-left unacknowledged is delivered again after a while, to whoever asks; rating twice is impossible, because
-the rating script remembers every match for longer than the streams do. All replicas share one consumer: its
-name is only a label, and no dead consumer ever stays behind.
+An entry is acknowledged only when its match is in the ratings, or can never be. Rating twice is impossible, because
+the rating script remembers every match for longer than the streams do.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +16,7 @@ from rami.game.v1 import rules_pb2
 from rami.store.v1 import finished_pb2
 from rami_kit import keys
 from rami_kit.errors import StoreUnavailable
-from rami_kit.redis_store import Script
+from rami_kit.finished_stream import FinishedStream
 
 if TYPE_CHECKING:
     from matchmaking.player_store import PlayerStore
@@ -28,45 +25,10 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = 1
 GROUP: Final = "ratings"
-CONSUMER: Final = "matchmaking"
-ENTRIES_AT_ONCE: Final = 100
-POLL_SECONDS: Final = 0.5
 AGE_MARGIN_MS: Final = 86_400_000
 """A match is too old to be rated so long before it would be forgotten that it has been rated."""
 
 _log = logging.getLogger(__name__)
-
-_DRAW: Final = Script(
-    "draw_finished",
-    """
--- Delivers finished matches: first what was delivered before and not acknowledged in time, then what is new.
--- KEYS: stream
--- ARGV: group, consumer, most entries, ms after which an entry is delivered again
--- Reply: entries, each [id, fields]
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  return {}
-end
-local again = redis.pcall('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[4], '0-0', 'COUNT', ARGV[3])
-if again.err then
-  if not string.find(again.err, 'NOGROUP', 1, true) then
-    return again
-  end
-  redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0')
-  again = {'0-0', {}}
-end
-local entries = again[2]
-local room = ARGV[3] - #entries
-if room > 0 then
-  local new = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', room, 'STREAMS', KEYS[1], '>')
-  if new then
-    for _, entry in ipairs(new[1][2]) do
-      entries[#entries + 1] = entry
-    end
-  end
-end
-return entries
-""",
-)
 
 
 class FinishedMatch(NamedTuple):
@@ -95,45 +57,29 @@ class FinishedReader:
     ) -> None:
         """Entries that were delivered and not acknowledged for `redeliver_seconds` are delivered again."""
         self._store = store
+        self._stream = FinishedStream(store, GROUP, partitions=partitions, redeliver_seconds=redeliver_seconds)
         self._players = players
         self._metrics = metrics
-        self._partitions = partitions
-        self._redeliver_ms = round(redeliver_seconds * 1000)
         self._matched_only = matched_only
 
     async def run(self) -> None:
         """Reads for ever."""
-        while True:
-            full = False
-            for outcome in await asyncio.gather(
-                *(self.read_partition(partition) for partition in range(self._partitions)), return_exceptions=True
-            ):
-                if isinstance(outcome, bool):
-                    full |= outcome
-                elif isinstance(outcome, Exception) and not isinstance(outcome, StoreUnavailable):
-                    _log.error("finished matches could not be rated and will be delivered again", exc_info=outcome)
-            if not full:
-                await asyncio.sleep(POLL_SECONDS)
+        await self._stream.run(self._take)
 
     async def read_partition(self, partition: int) -> bool:
-        """Rates what one stream has now, up to ENTRIES_AT_ONCE; whether there may be more.
+        """Rates what one stream has now; whether there may be more. Raises StoreUnavailable."""
+        return await self._stream.read_partition(partition, self._take)
 
-        Raises StoreUnavailable; what is not acknowledged then is delivered again.
-        """
-        stream = keys.finished_key(partition)
-        entries = await self._store.run(_DRAW, [stream], [GROUP, CONSUMER, ENTRIES_AT_ONCE, self._redeliver_ms])
-        for entry_id, fields in entries:
-            try:
-                outcome = await self._rate(dict(zip(fields[::2], fields[1::2], strict=True)).get(b"m", b""))
-            except StoreUnavailable:
-                raise
-            except Exception:  # noqa: BLE001 - logged whole; it must not keep the entries behind it from being rated
-                _log.exception("a finished match could not be rated and will be delivered again")
-                self._metrics.rating_updates.labels("failed").inc()
-                continue
-            await self._store.write("XACK", stream, GROUP, entry_id)
-            self._metrics.rating_updates.labels(outcome).inc()
-        return len(entries) == ENTRIES_AT_ONCE
+    async def _take(self, encoded: bytes) -> None:
+        """Rates the match of an entry. Raises what keeps it from being acknowledged."""
+        try:
+            outcome = await self._rate(encoded)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            self._metrics.rating_updates.labels("failed").inc()
+            raise
+        self._metrics.rating_updates.labels(outcome).inc()
 
     async def _rate(self, encoded: bytes) -> str:
         """What became of an entry, as the metric names it."""

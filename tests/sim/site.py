@@ -19,13 +19,13 @@ import game_state.feeds
 import game_state.repository
 import game_state.scripts
 import game_state.service
-import matchmaking.finished_reader
 import matchmaking.player_store
 import matchmaking.scripts
 import matchmaking.service
 import matchmaking.watchers
 import rami_kit.app
 import rami_kit.channels
+import rami_kit.finished_stream
 import rami_kit.redis_store
 import rami_kit.store_node
 from ai_decision.deciding import decide
@@ -58,7 +58,7 @@ _MODULES: Final = (
     game_state.repository,
     game_state.driver,
     matchmaking.scripts,
-    matchmaking.finished_reader,
+    rami_kit.finished_stream,
     matchmaking.player_store,
 )
 UNAVAILABLE: Final = grpc.StatusCode.UNAVAILABLE

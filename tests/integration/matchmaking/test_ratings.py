@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from matchmaking.finished_reader import CONSUMER, GROUP
+from matchmaking.finished_reader import GROUP
 from matchmaking.player_store import PlayerStore
 from rami.game.v1 import rules_pb2
 from rami.matchmaking.v1 import player_service_pb2 as messages
 from rami.store.v1 import finished_pb2, ticket_pb2
 from rami_kit import keys
+from rami_kit.finished_stream import CONSUMER
 from support.queueing import TIMEOUT, Player, key_names, running_replica, store_client, until
 from support.waiting import eventually
 
