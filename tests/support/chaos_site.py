@@ -7,30 +7,24 @@ players -> AnswerProxy -> replica -> StoreProxy -> store
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from matchmaking.scripts import ASSIGN, CLAIM, CREATE, RETURN, TAKE
-from support.chaos_evidence import Sorter
-from support.chaos_journal import Expected, Journal, Killed, Lost, Struck
 from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, Nursery
 from support.chaos_proxy import NOBODY, AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
 from support.chaos_stores import ChaosStore, ReplicatedStore
+from support.chaos_watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from support.chaos_evidence import Evidence
     from support.chaos_resp import ScriptCall
     from support.chaos_store_proxy import Trap
 
-GOES_ON_SECONDS = 5.0
-"""How soon a match goes on after the process that it needs is back, or at once where another replica lives."""
 QUICK_QUEUE = {
     "RAMI_MATCH_PASS_SECONDS": "0.05",
     "RAMI_LARGER_TABLE_WAIT_SECONDS": "0",
@@ -88,7 +82,7 @@ class Replica:
         self.back = back
 
 
-class Site:
+class Site(Watched):
     """Everything that runs. Use it as an async context manager; nothing of it outlives the context."""
 
     def __init__(
@@ -104,7 +98,7 @@ class Site:
     ) -> None:
         """`game` and `bots` are what the interpreter runs as the game service and the decision service, if any."""
         self.mode = mode
-        self.journal = Journal(directory / "journal.jsonl")
+        super().__init__(directory)
         self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
         """Asked about every commit as it comes by."""
         self.latency: Callable[[], float] = lambda: 0.0
@@ -124,8 +118,6 @@ class Site:
         self._nursery = nursery
         self._bots_proxy = Proxy()
         self._stack = AsyncExitStack()
-        self._sorter = Sorter()
-        self.journal.listen(self._sorter.take)
 
     async def __aenter__(self) -> Self:
         try:
@@ -140,9 +132,7 @@ class Site:
 
     async def _start(self) -> None:
         stack = self._stack
-        stack.callback(self.journal.close)
-        pulse = asyncio.create_task(self.journal.feel_lag(), name="pulse")
-        stack.callback(pulse.cancel)
+        await stack.enter_async_context(self.writing())
         await stack.enter_async_context(self._bots_proxy)
         stack.push_async_callback(self.store.stop)
         await self.store.start()
@@ -213,26 +203,6 @@ class Site:
         """Where players reach the replicas of the game service."""
         return [replica.front.address for replica in self.replicas]
 
-    @property
-    def evidence(self) -> Evidence:
-        """What the journal holds so far."""
-        return self._sorter.evidence
-
-    async def goes_on(self, why: str) -> bool:
-        """Write down that every match must go on from now, and wait until each has; False when one does not."""
-        expected = Expected(self.journal.now(), why, GOES_ON_SECONDS, time.time_ns())
-        self.journal.write(expected)
-        rooms = [room for room in self.evidence.rooms.values() if room.news and room.over_at is None]
-
-        def all_went_on() -> bool:
-            return all(room.over_at is not None or room.went_on(expected, math.inf) for room in rooms)
-
-        return await self.journal.until(all_went_on, GOES_ON_SECONDS + 0.5)
-
-    def struck(self, fault: str) -> None:
-        """Write down that a fault has been put in."""
-        self.journal.write(Struck(self.journal.now(), fault))
-
     async def kill_replica(self, replica: Replica) -> None:
         """End a replica by signal 9."""
         self._write_kill(replica.process.name)
@@ -265,10 +235,10 @@ class Site:
             self._write_loss()
 
     def _write_loss(self) -> None:
-        self.journal.write(Lost(self.journal.now(), acknowledged=self.mode.loses_commits))
+        self.lost(acknowledged=self.mode.loses_commits)
 
     def _write_kill(self, process: str) -> None:
-        self.journal.write(Killed(self.journal.now(), process))
+        self.killed(process)
 
     def _on_commit(self, replica: Replica, call: ScriptCall) -> Trap | None:
         self.store.note_commit()

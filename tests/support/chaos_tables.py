@@ -20,7 +20,7 @@ from support.game_cluster import request_id, room_options
 
 if TYPE_CHECKING:
     from rami.game.v1 import room_pb2
-    from support.chaos_site import Site
+    from support.chaos_watched import Watched
 
 TARGET_SCORE = 40
 BOT_PACE_SECONDS = 0.02
@@ -50,7 +50,7 @@ class Table:
 
     def __init__(
         self,
-        site: Site,
+        site: Watched,
         kind: Kind,
         name: str,
         seed: str,
@@ -64,6 +64,8 @@ class Table:
         self.kind = kind
         self._people = people
         self._watched_at = watched_at
+        self.target_score = TARGET_SCORE
+        """Points that end the match."""
         self.think_seconds: float | None = None
         """How long its people take over an action, on average; None for what is usual."""
         self.room = ""
@@ -94,7 +96,7 @@ class Table:
             request_id=request_id(),
             options=room_options(
                 seats,
-                target=TARGET_SCORE,
+                target=self.target_score,
                 turn_limit=2 * SLOW_SECONDS if slow else 0,
                 bot_pace=BOT_PACE_SECONDS,
                 round_interval=SLOW_SECONDS if slow else None,
@@ -163,7 +165,7 @@ class Table:
     def _add(self, kind: type[Spectator], role: str, watched_at: int) -> Spectator:
         site = self._site
         chance = random.Random(f"{self._seed}-{role}")
-        replica = (watched_at if self._watched_at is None else self._watched_at) % len(site.replicas)
+        replica = (watched_at if self._watched_at is None else self._watched_at) % len(site.addresses)
         player = kind(f"{self.name}-{role}", site.addresses, site.journal, chance, replica=replica)
         player.roaming = self._watched_at is None
         self.players.append(player)
