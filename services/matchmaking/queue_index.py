@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matchmaking.records import MEMBER_FIELDS, WAITING, UnreadableRecord, decode_ticket
 from matchmaking.ticket_store import CHANGES_AT_ONCE
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
     from matchmaking.tickets import Ticket
     from rami_kit.instruments import Counter
 
+TAKEN_SECONDS: Final = 2.0
+"""What becomes of a taken ticket is told within a pass or two; after so long the claim may be lost with the store."""
 SURVEY_SECONDS: Final = 60.0
 """The queue is surveyed so often even when nothing seems to be missing."""
 LOOK_UPS_AT_ONCE: Final = 500
 
 _log = logging.getLogger(__name__)
+
+
+class _Taken(NamedTuple):
+    """A ticket that the matcher has given out, and when, by time.monotonic()."""
+
+    ticket: Ticket
+    at: float
 
 
 class QueueIndex:
@@ -38,7 +47,7 @@ class QueueIndex:
         self.matcher = matcher
         self._store = store
         self._unreadable = unreadable
-        self._taken: dict[str, Ticket] = {}
+        self._taken: dict[str, _Taken] = {}
         self._last_id = b"0-0"
         self._ever = 0
         self._lock = asyncio.Lock()
@@ -56,12 +65,17 @@ class QueueIndex:
             elif not await self._follow():
                 _log.info("changes of the queue have been missed: looking at all of it")
                 await self._survey()
+            elif self._is_overdue(now):
+                _log.info("nothing is heard of tickets that were taken: looking at all of the queue")
+                await self._survey()
             self._read_at = now
 
     def take(self, tickets: Iterable[Ticket]) -> None:
         """Remembers tickets that the matcher has given out."""
+        now = time.monotonic()
         for ticket in tickets:
-            self._taken[ticket.ticket_id] = ticket
+            self._taken.pop(ticket.ticket_id, None)  # whoever was taken longest ago comes first
+            self._taken[ticket.ticket_id] = _Taken(ticket, now)
 
     def put_back(self, tickets: Iterable[Ticket]) -> None:
         """Gives taken tickets back to the matcher, unless the store has told something newer of them."""
@@ -90,7 +104,14 @@ class QueueIndex:
             if len(answer.changes) < CHANGES_AT_ONCE:
                 return self._ever == answer.ever
 
+    def _is_overdue(self, now: float) -> bool:
+        """Whether a ticket has been taken for longer than it takes to hear of it."""
+        oldest = next(iter(self._taken.values()), None)
+        return oldest is not None and now - oldest.at > TAKEN_SECONDS
+
     async def _survey(self) -> None:
+        while self._is_overdue(time.monotonic()):
+            del self._taken[next(iter(self._taken))]
         survey = await self._store.survey()
         self._last_id, self._ever = survey.last_id, survey.ever
         waiting = set(survey.ticket_ids)

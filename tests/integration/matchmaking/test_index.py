@@ -149,6 +149,20 @@ async def test_taken_tickets_come_back_only_when_nothing_newer_is_known(store_ur
         assert await bench.seen() == {"bob"}
 
 
+async def test_a_ticket_whose_claim_is_lost_with_the_store_is_seen_again(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store's stream says nothing of a claim that a failover has undone, neither that it was nor that it is not."""
+    async with bench_on(store_url) as bench:
+        ann = await bench.queue("ann")
+        assert await bench.seen() == {"ann"}
+        bench.index.matcher.remove(ann.ticket_id)
+        bench.index.take([ann])
+        assert await bench.seen() == set()
+        monkeypatch.setattr("matchmaking.queue_index.TAKEN_SECONDS", 0.0)
+        assert await bench.seen() == {"ann"}
+
+
 @pytest.mark.parametrize(
     ("failure", "applied"),
     [
