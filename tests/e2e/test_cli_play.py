@@ -30,11 +30,11 @@ def choice(output: str) -> str:
     return hand.split()[1].translate(str.maketrans("♣♦♥♠", "cdhs"))
 
 
-async def test_a_person_plays_a_match_and_others_watch_and_read_it(tmp_path: Path) -> None:
+async def test_a_person_plays_a_match_through_the_edge_and_others_watch_and_read_it(tmp_path: Path) -> None:
     settings = {"RAMI_BOT_PACE_SECONDS": "0.01"}
-    async with rami("up", "--json", "--ports", "auto", folder=tmp_path, **settings) as up:
+    async with rami("up", "--edge", "--json", "--ports", "auto", folder=tmp_path, **settings) as up:
         addresses = await start(up)
-        targets = ("--game", addresses["game"], "--matchmaking", addresses["matchmaking"])
+        targets = ("--game", addresses["edge"], "--matchmaking", addresses["edge"])
         play = ("play", *targets, "--seats", "2", "--level", "easy", "--target", "1", "--save", "saved")
         async with rami(*play, folder=tmp_path) as person:
             await person.read_until(PROMPT)
