@@ -6,15 +6,18 @@ import asyncio
 import json
 import sys
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rami_cli.archive import ArchiveReader
 from rami_cli.bench import bench
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.demo import DemoOptions, run_demo
 from rami_cli.edge_process import run_edge
+from rami_cli.inspecting import position_lines, read_from_store
 from rami_cli.lines import LineReader
 from rami_cli.play import PlayOptions, run_play
 from rami_cli.record import describe
@@ -234,6 +237,72 @@ def verify_command(
     async def work() -> None:
         verification = await asyncio.to_thread(verify_files, file, receipt)
         make_console().print(describe(verification))
+
+    run_command(work())
+
+
+@app.command(name="replays")
+def replays_command(
+    address: Annotated[
+        str, typer.Argument(envvar="RAMI_ARCHIVE_URL", help="The archive: a folder, or what fsspec reaches.")
+    ],
+    room: Annotated[str | None, typer.Argument(help="A room: verify its replay and show it.")] = None,
+    *,
+    day: Annotated[str | None, typer.Option(help="Only matches that ended on this day, YYYY-MM-DD (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most matches to list.")] = 50,
+    save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
+) -> None:
+    """List the archive of finished matches, or open one of it."""
+
+    async def work() -> None:
+        console = make_console()
+        archive = ArchiveReader(address)
+        if room is None:
+            for match in await asyncio.to_thread(lambda: list(islice(archive.matches(day), limit))):
+                console.print(
+                    f"{match.end}  {match.room_id}  {' · '.join(match.seats)}  "
+                    f"({match.reason}, {match.rounds} rounds, {match.actions} actions)"
+                )
+            return
+        record = await asyncio.to_thread(archive.replay, room)
+        if save is not None:
+            await asyncio.to_thread(save_replay, save, record)
+        verification = verify(record)
+        for lines in replay_steps(record):
+            for line in lines:
+                console.print(line)
+        console.print(describe(verification))
+
+    run_command(work())
+
+
+@app.command()
+def inspect(
+    room: Annotated[str, typer.Argument(help="The id of the room.")],
+    *,
+    at: Annotated[int | None, typer.Option("--at", min=1, help="The version to show; the newest by default.")] = None,
+    archive: Annotated[str | None, typer.Option(help="The archive that the match is in.")] = None,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Read the store of RAMI_REDIS_URL: the only way to see hidden cards.")
+    ] = False,
+    game: Game = DEFAULT_GAME,
+    matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
+    token: Token = None,
+) -> None:
+    """Show a room as it stood at a version: hands, melds, piles and scores."""
+
+    async def work() -> None:
+        if archive is not None:
+            record = await asyncio.to_thread(ArchiveReader(archive).replay, room)
+        elif operator:
+            record = await read_from_store(room)
+        else:
+            async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
+                await _sign_in(client)
+                record = await client.replay(room)
+        console = make_console()
+        for line in position_lines(record, at):
+            console.print(line)
 
     run_command(work())
 

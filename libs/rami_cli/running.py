@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import typer
 
 from rami_cli.acknowledged import LostMoveError
+from rami_cli.archive import ArchiveError
 from rami_cli.child import ChildDiedError
 from rami_cli.cluster import ClusterError
+from rami_cli.inspecting import InspectionError
 from rami_cli.screen import make_console
 from rami_client import RamiClientError
 from rami_engine import ReplayError
@@ -30,7 +32,16 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-EXPECTED_ERRORS: Final = (ChildDiedError, ClusterError, LostMoveError, RamiClientError, ReplayError, OSError)
+EXPECTED_ERRORS: Final = (
+    ArchiveError,
+    ChildDiedError,
+    ClusterError,
+    InspectionError,
+    LostMoveError,
+    RamiClientError,
+    ReplayError,
+    OSError,
+)
 """What is told in one message, without a traceback."""
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -5,7 +5,7 @@
     {p<n>}:room:<token>:log     stream      its events, entry id <version>-0              game         room expiry
     {p<n>}:room:<token>:events  channel     the same events as they are committed         game         -
     {p<n>}:due                  sorted set  rooms by the time something must happen       game         for ever
-    {p<n>}:finished             stream      ended matches, for ratings                    game         trimmed
+    {p<n>}:finished             stream      ended matches, for ratings and the archive    game         trimmed
     {p<n>}:list:<status>        sorted set  public rooms in a state by creation time      game         for ever
     {p<n>}:code:<CODE>          string      token of the room of a join code              game         room expiry
     {p<n>}:host:<player>        sorted set  rooms a player hosts by when they were made   game         7 days

@@ -239,6 +239,19 @@ class GameMetrics:
             "How late something that was due happened.",
             buckets=DELIVERY_SECONDS,
         )
+        self.archived = counter(
+            registry,
+            "rami_game_archived_matches_total",
+            "Finished matches by what the archive made of them: stored, lost (expired before), unreadable, failed (and "
+            "tried again).",
+            "outcome",
+        )
+        self.archive_seconds = histogram(
+            registry,
+            "rami_game_archive_delay_seconds",
+            "Time from the end of a match to its place in the archive.",
+            buckets=WAIT_SECONDS,
+        )
         self.cache = counter(
             registry,
             "rami_game_room_cache_total",

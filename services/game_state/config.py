@@ -55,6 +55,14 @@ class GameSettings(ServiceSettings):
     lobby_idle_seconds: float = Field(1800, gt=0, description="A lobby in which nothing happens ends after this time.")
     match_idle_seconds: float = Field(86_400, gt=0, description="A match in which nothing happens is abandoned then.")
     finished_seconds: float = Field(3600, gt=0, description="A room stays this long after its match.")
+    archive_url: str | None = Field(
+        None,
+        description="Folder, or any address that fsspec reaches (s3://…), to which finished matches are written; "
+        "unset: none are kept.",
+    )
+    archive_redeliver_seconds: float = Field(
+        30.0, gt=0, le=600, description="A match that a replica did not finish archiving is given to another then."
+    )
     lease_seconds: float = Field(
         1.0, gt=0, le=10, description="How late a replica may be with what is due before another takes over."
     )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rami.store.v1 import step_pb2
 
 STEPS_READ_AT_ONCE: Final = 500
+ROUNDS_READ_AT_ONCE: Final = 100
 MAX_ACTIONS_PER_PAGE: Final = 20_000
 """A page ends with the round that reaches this, so that it stays far below the size limit of a message."""
 
@@ -45,6 +46,16 @@ async def replay_page(
         rounds=page.rounds,
         next_page_token="" if page.next_version is None else str(page.next_version),
     )
+
+
+async def whole_replay(repository: RoomRepository, room: Room) -> game_service_pb2.GetReplayResponse:
+    """The whole record in one message. Raises MATCH_NOT_STARTED."""
+    whole = await replay_page(repository, room, ROUNDS_READ_AT_ONCE, "")
+    while whole.next_page_token:
+        page = await replay_page(repository, room, ROUNDS_READ_AT_ONCE, whole.next_page_token)
+        whole.rounds.extend(page.rounds)
+        whole.next_page_token = page.next_page_token
+    return whole
 
 
 def _first_version(page_token: str, room: Room) -> int:

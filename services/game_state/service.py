@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from game_state.actions import ActionPlayer
+from game_state.archive import Archivist, open_archive
 from game_state.bot_roster import BotRoster
 from game_state.chains import ChainPool
 from game_state.changes import RoomChanger
@@ -92,6 +93,17 @@ async def build(app: App) -> None:
         seconds=settings.sweep_seconds,
     )
     app.spawn("sweeper", sweeper.run)
+
+    if settings.archive_url is not None:
+        archivist = Archivist(
+            open_archive(settings.archive_url),
+            store,
+            repository,
+            metrics,
+            partitions=settings.partitions,
+            redeliver_seconds=settings.archive_redeliver_seconds,
+        )
+        app.spawn("archivist", archivist.run)
 
     async def wake_streams_to_drain() -> None:
         await app.draining.wait()

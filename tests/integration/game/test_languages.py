@@ -19,7 +19,7 @@ async def test_errors_come_in_the_language_that_the_client_asks_for(game: Cluste
     target = f"127.0.0.1:{game.apps[0].port}"
     async with Client.connect(game=target, token=player_token("ada"), languages="cs-CZ, en;q=0.5") as client:
         with pytest.raises(NotFoundError) as nowhere:
-            await client.get_room("p0-aaaaaaaaaaaaaaaaaaaaaaaaaa")
+            await client.get_room("p0-aaaaaaaaaaaaaaaa")
         assert nowhere.value.localized_message == "Taková místnost není. Možná už skončila."
 
         room = await client.create_room(room_options(2), bots={1: "easy"})
@@ -35,7 +35,7 @@ async def test_errors_come_in_the_language_that_the_client_asks_for(game: Cluste
 async def test_who_asks_for_no_language_gets_none(game: Cluster) -> None:
     async with Client.connect(game=f"127.0.0.1:{game.apps[0].port}", token=player_token("ada")) as client:
         with pytest.raises(NotFoundError) as nowhere:
-            await client.get_room("p0-aaaaaaaaaaaaaaaaaaaaaaaaaa")
+            await client.get_room("p0-aaaaaaaaaaaaaaaa")
     assert nowhere.value.localized_message == ""
 
 
