@@ -1,7 +1,8 @@
 """How a call is made: channels, metadata, deadlines, request ids, and which failures are tried again.
 
 A mutation is repeated with the request id it was first sent with, so that it applies once however often it is
-sent. Only UNAVAILABLE and DEADLINE_EXCEEDED are tried again: everything else is an answer.
+sent. Only UNAVAILABLE, DEADLINE_EXCEEDED and what an overloaded cluster drops are tried again: everything else is
+an answer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import grpc
 
-from rami_client.errors import DeadlineExceededError, RpcError, UnavailableError, error_from_call
+from rami_client.errors import (
+    DeadlineExceededError,
+    OverloadedError,
+    RpcError,
+    UnavailableError,
+    error_from_call,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +45,7 @@ _CHANNEL_OPTIONS: Final[Sequence[tuple[str, int]]] = (
     ("grpc.enable_retries", 1),
 )
 _RANDOM: Final = SystemRandom()
+_PASSING: Final = (UnavailableError, DeadlineExceededError, OverloadedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +63,11 @@ class RetryPolicy:
 
     def pause_seconds(self, failures: int, error: RpcError | None = None) -> float:
         """How long to wait after so many failures in a row (1 or more): random, and never less than the
-        server asks for.
+        server asks for. Who was told the same pause does not come back at the same moment.
         """
         longest = min(self.max_backoff_seconds, self.first_backoff_seconds * 2.0 ** min(failures - 1, 16))
         asked = error.retry_after_seconds if error is not None else None
-        return max(_RANDOM.uniform(longest / 2, longest), asked or 0.0)
+        return max(_RANDOM.uniform(longest / 2, longest), _RANDOM.uniform(1.0, 1.25) * (asked or 0.0))
 
 
 def open_channel(target: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
@@ -111,6 +119,6 @@ class Calls:
             except grpc.aio.AioRpcError as failure:
                 error = error_from_call(failure)
                 failures += 1
-                if not isinstance(error, (UnavailableError, DeadlineExceededError)) or failures >= self.retry.attempts:
+                if not isinstance(error, _PASSING) or failures >= self.retry.attempts:
                     raise error from failure
             await asyncio.sleep(self.retry.pause_seconds(failures, error))

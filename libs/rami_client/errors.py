@@ -12,6 +12,7 @@
     │   │   ├── StaleVersionError   the action was chosen on a version that is not the room's
     │   │   └── SupersededError     a newer Play stream of the same seat has taken over
     │   ├── ResourceExhaustedError  too often or too much: come back after `retry_after_seconds`
+    │   │   └── OverloadedError     the cluster has no room for the call now: the same call is safe, a little later
     │   ├── UnavailableError        nobody answers for now: the same call with the same request id is safe
     │   ├── DeadlineExceededError   no answer in time: it may or may not have been done
     │   └── ServerError             INTERNAL, UNKNOWN and every other code
@@ -139,6 +140,14 @@ class ResourceExhaustedError(RpcError):
     """A limit of the server is reached."""
 
 
+class OverloadedError(ResourceExhaustedError):
+    """More calls wait than are answered in good time, and this one was dropped before anybody took it up.
+
+    An edge says so with RESOURCE_EXHAUSTED and the reason OVERLOADED. A service without an edge can only end the call
+    as CANCELLED, which no service does for any other reason; `code` tells the two apart.
+    """
+
+
 class UnavailableError(RpcError):
     """The service, or something that it needs, is away."""
 
@@ -204,6 +213,8 @@ _FAMILIES: Final[dict[grpc.StatusCode, type[RpcError]]] = {
     grpc.StatusCode.FAILED_PRECONDITION: FailedPreconditionError,
     grpc.StatusCode.ABORTED: AbortedError,
     grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhaustedError,
+    # Calls that the caller gives up itself never come here: they end as asyncio.CancelledError.
+    grpc.StatusCode.CANCELLED: OverloadedError,
     grpc.StatusCode.UNAVAILABLE: UnavailableError,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
 }
@@ -211,6 +222,7 @@ _ABORTED: Final[dict[str, type[RpcError]]] = {
     "STALE_VERSION": StaleVersionError,
     "STREAM_SUPERSEDED": SupersededError,
 }
+_OVERLOADED: Final = "OVERLOADED"
 _CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
 _RULES_REASONS: Final = frozenset(reason.value for reason in Reason)
 
@@ -265,4 +277,6 @@ def _class_of(code: grpc.StatusCode, reason: str) -> type[RpcError]:
         return ActionRefusedError
     if code is grpc.StatusCode.ABORTED:
         return _ABORTED.get(reason, AbortedError)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and reason == _OVERLOADED:
+        return OverloadedError
     return _FAMILIES.get(code, ServerError)

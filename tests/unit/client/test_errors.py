@@ -17,6 +17,7 @@ FAMILIES = {
     grpc.StatusCode.FAILED_PRECONDITION: errors.FailedPreconditionError,
     grpc.StatusCode.ABORTED: errors.AbortedError,
     grpc.StatusCode.RESOURCE_EXHAUSTED: errors.ResourceExhaustedError,
+    grpc.StatusCode.CANCELLED: errors.OverloadedError,
     grpc.StatusCode.UNAVAILABLE: errors.UnavailableError,
     grpc.StatusCode.DEADLINE_EXCEEDED: errors.DeadlineExceededError,
     grpc.StatusCode.INTERNAL: errors.ServerError,
@@ -50,6 +51,13 @@ def test_the_details_are_taken_from_the_trailer() -> None:
     assert error.metadata == {"field": "action.meld.cards"}
     assert error.field_violations == (("action.meld.cards", "names the same card twice"),)
     assert error.retry_after_seconds is None
+
+
+def test_an_edge_that_is_full_is_told_from_other_limits() -> None:
+    error = errors.error_from_status(status_of("OVERLOADED", retry_after_seconds=0.5))
+    assert type(error) is errors.OverloadedError
+    assert error.retry_after_seconds == 0.5
+    assert type(errors.error_from_status(status_of("RATE_LIMITED"))) is errors.ResourceExhaustedError
 
 
 def test_retry_info_is_in_seconds() -> None:
