@@ -46,6 +46,9 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         self._pool = pool
         self._metrics = metrics
         self._streams: set[DecisionStream] = set()
+        levels = [bot.id for bot in BOTS]
+        metrics.decisions.prepare(levels, ("ok", "cancelled", *_OUTCOMES.values()))
+        metrics.seconds.prepare(levels)
 
     def drain(self) -> None:
         """Take nothing more over streams: they end when what they have taken is answered."""

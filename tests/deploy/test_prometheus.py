@@ -1,0 +1,120 @@
+"""Every query of the dashboards and alerts finds data in a real Prometheus that scrapes a real cluster at play, and a
+store that is stopped is told, alone.
+
+A query that finds nothing is how a renamed metric or a typing error shows; zeros that a query fills in by itself would
+hide it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from monitoring.alerts import ALERTS
+from monitoring.asking import QueryError, instant
+from monitoring.dashboards import DASHBOARDS
+from monitoring.panels import RATE_INTERVAL
+from monitoring.recording import OBJECTIVE_RULES, SERVICE_RULES
+from rami_kit.embedded import EmbeddedStore
+from support.cluster import Cluster, running_cluster
+from support.deploy_load import load
+from support.deploy_prometheus import WINDOW, running_prometheus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LIMIT_SECONDS = 80.0
+
+pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs the Debian package prometheus")
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[EmbeddedStore]:
+    # With a limit as in deploy: an alert looks at the share of it that is used.
+    with EmbeddedStore(options={"appendonly": "yes", "maxmemory": "200mb"}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(store: EmbeddedStore) -> Iterator[Cluster]:
+    environment = {"RAMI_BOT_PACE_SECONDS": "0", "RAMI_BOT_FILL_WAIT_SECONDS": "0.5", "RAMI_REDIS_URL": store.url}
+    with running_cluster("--game-replicas", "2", **environment) as running:
+        yield running
+
+
+def all_queries() -> dict[str, str]:
+    """Every query, by where it stands."""
+    queries = {rule.name: rule.query for rule in (*OBJECTIVE_RULES, *SERVICE_RULES)}
+    for dashboard in DASHBOARDS:
+        for panel in dashboard.panels:
+            for number, query in enumerate(panel.queries):
+                queries[f"{dashboard.title}: {panel.title} [{number}]"] = query.text.replace(RATE_INTERVAL, WINDOW)
+    for alerts in ALERTS.values():
+        for alert in alerts:
+            for number, condition in enumerate((*alert.conditions, *alert.but_not_while)):
+                queries[f"alert {alert.name} [{number}]"] = condition.query
+    return queries
+
+
+async def firing(address: str) -> set[str]:
+    lines = await asyncio.to_thread(instant, address, 'ALERTS{alertstate="firing"}')
+    return {line.labels["alertname"] for line in lines}
+
+
+async def heard_in_the_end(address: str, is_it: Callable[[set[str]], bool]) -> set[str]:
+    """The alerts that fire once they are as asked for."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while True:
+            heard = await firing(address)
+            if is_it(heard):
+                return heard
+            await asyncio.sleep(0.5)
+
+
+async def find_data(address: str, missing: dict[str, str]) -> None:
+    """Takes out every query that finds data, until none is left or it is time to give up."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while missing:
+                await asyncio.sleep(1)
+                for place, query in list(missing.items()):
+                    if await asyncio.to_thread(instant, address, query):
+                        del missing[place]
+
+
+async def test_every_query_finds_data_under_load(cluster: Cluster, tmp_path: Path) -> None:
+    missing = all_queries()
+    assert len(missing) > 150
+    assert not [text for text in missing.values() if "vector(" in text or "absent" in text], "fillers hide mistakes"
+    async with load(cluster), running_prometheus(tmp_path, cluster.metrics) as address:
+        await find_data(address, missing)
+        heard = await firing(address)
+    assert not missing, "these find no data"
+    assert heard == set(), "nothing is wrong with the cluster"
+
+
+async def test_a_query_that_is_wrong_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    async with running_prometheus(tmp_path, cluster.metrics) as address:
+        assert instant(address, "rami_of_no_such_name") == []
+        assert instant(address, "0 / rami_store_up_info - 0 / 0") == [], "no number is no data"
+        with pytest.raises(QueryError, match="parse error"):
+            instant(address, "sum(")
+    with pytest.raises(QueryError, match="does not answer"):
+        instant(address, "up")
+
+
+async def test_a_store_that_is_stopped_fires_its_alert_and_no_other(
+    cluster: Cluster, store: EmbeddedStore, tmp_path: Path
+) -> None:
+    async with running_prometheus(tmp_path, cluster.metrics) as address:
+        store.pause()
+        try:
+            assert await heard_in_the_end(address, bool) == {"RamiStoreAway"}
+        finally:
+            store.resume()
+        assert await heard_in_the_end(address, lambda heard: not heard) == set()
