@@ -68,16 +68,9 @@ function App(): JSX.Element {
   const [, view = "", id = ""] = where.split("/");
   return (
     <PageContext.Provider value={page}>
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          main.current?.focus();
-        }}
-      >
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
         {texts.t("skip")}
-      </a>
+      </button>
       <header class="top">
         <a class="brand" href="#/" aria-label={`Rami – ${texts.t("toStart")}`}>
           <Mark />

@@ -22,7 +22,7 @@ export function holderName(texts: Texts, seat: Seat | undefined): string {
     case "player":
       return seat.holder.value.displayName;
     case "bot":
-      return texts.t("botName", { level: levelName(texts, seat.holder.value.bot) });
+      return texts.t("botName", { n: seat.seat + 1, level: levelName(texts, seat.holder.value.bot).toLowerCase() });
     default:
       return texts.t("seatEmpty");
   }

@@ -46,11 +46,11 @@ export class Cluster {
     return new Cluster(JSON.parse(line), child, folder);
   }
 
-  /** Kills the process of a service at once; the supervisor starts it again on the same port. */
+  /** Kills every replica of a service at once; the supervisor starts them again on the same ports. */
   kill(module: string): void {
-    const pid = this.pids(module)[0];
-    if (pid === undefined) throw new Error(`no process of ${module}`);
-    process.kill(pid, "SIGKILL");
+    const pids = this.pids(module);
+    if (pids.length === 0) throw new Error(`no process of ${module}`);
+    for (const pid of pids) process.kill(pid, "SIGKILL");
   }
 
   async stop(): Promise<void> {

@@ -107,7 +107,7 @@ export const cs: Locale = {
     seatEmpty: "Volné",
     you: "vy",
     host: "Hostitel",
-    botName: "Robot, {level}",
+    botName: "Robot {n}, {level}",
     addBot: "Přidat robota",
     removeBot: "Odebrat robota",
     start: "Začít partii",

@@ -85,7 +85,7 @@ export const en = {
     seatEmpty: "Empty",
     you: "you",
     host: "Host",
-    botName: "Bot, {level}",
+    botName: "Bot {n}, {level}",
     addBot: "Add a bot",
     removeBot: "Remove the bot",
     start: "Start the match",

@@ -89,7 +89,7 @@ export const es: Locale = {
     seatEmpty: "Libre",
     you: "tú",
     host: "Anfitrión",
-    botName: "Bot, {level}",
+    botName: "Bot {n}, {level}",
     addBot: "Añadir un bot",
     removeBot: "Quitar el bot",
     start: "Empezar la partida",

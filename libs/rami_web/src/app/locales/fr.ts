@@ -89,7 +89,7 @@ export const fr: Locale = {
     seatEmpty: "Libre",
     you: "vous",
     host: "Hôte",
-    botName: "Bot, {level}",
+    botName: "Bot {n}, {level}",
     addBot: "Ajouter un bot",
     removeBot: "Retirer le bot",
     start: "Commencer la partie",

@@ -85,7 +85,7 @@ export const nb: Locale = {
     seatEmpty: "Ledig",
     you: "deg",
     host: "Vert",
-    botName: "Robot, {level}",
+    botName: "Robot {n}, {level}",
     addBot: "Legg til en robot",
     removeBot: "Fjern roboten",
     start: "Start partiet",

@@ -100,7 +100,7 @@ export const ru: Locale = {
     seatEmpty: "Свободно",
     you: "вы",
     host: "Хозяин",
-    botName: "Бот, {level}",
+    botName: "Бот {n}, {level}",
     addBot: "Посадить бота",
     removeBot: "Убрать бота",
     start: "Начать партию",

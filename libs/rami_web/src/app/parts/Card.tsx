@@ -59,7 +59,7 @@ function Court({ rank, suit }: { rank: Rank; suit: Suit }): JSX.Element {
           <path class="line" d="M38 20c8-2.5 16-2.5 24 0" />
         </g>
       )}
-      <Pip suit={suit} x={31} y={24} size={14} />
+      <Pip suit={suit} x={30} y={16} size={13} />
     </g>
   );
 }
@@ -71,7 +71,7 @@ export function CardFace({ card }: { card: CardId }): JSX.Element {
   const suit = suitOf(card);
   const court = rank === "J" || rank === "Q" || rank === "K";
   const letter = texts.locale.letters[rank];
-  const size = rank === "A" ? 46 : 17;
+  const size = rank === "A" ? 46 : 16;
   const index = (
     <g>
       <text class={letter.length > 1 ? "index narrow" : "index"} x="13.5" y="25">
@@ -85,28 +85,12 @@ export function CardFace({ card }: { card: CardId }): JSX.Element {
       <rect class="paper" x="0.5" y="0.5" width="99" height="139" rx="8" />
       {court && (
         <g>
-          <rect class="frame" x="23" y="17" width="54" height="106" rx="4" />
-          <svg
-            aria-hidden="true"
-            x="23"
-            y="17"
-            width="54"
-            height="53"
-            viewBox="23 0 54 70"
-            preserveAspectRatio="xMidYMax slice"
-          >
+          <rect class="frame" x="23" y="9" width="54" height="122" rx="4" />
+          <svg aria-hidden="true" x="23" y="9" width="54" height="61" viewBox="21 2 58 68" preserveAspectRatio="none">
             <Court rank={rank} suit={suit} />
           </svg>
           <g transform="rotate(180 50 70)">
-            <svg
-              aria-hidden="true"
-              x="23"
-              y="17"
-              width="54"
-              height="53"
-              viewBox="23 0 54 70"
-              preserveAspectRatio="xMidYMax slice"
-            >
+            <svg aria-hidden="true" x="23" y="9" width="54" height="61" viewBox="21 2 58 68" preserveAspectRatio="none">
               <Court rank={rank} suit={suit} />
             </svg>
           </g>

@@ -85,7 +85,13 @@ export function Hand({ cards, selection, useful, fresh, drag, onToggle, onMove, 
   }
 
   return (
-    <ul class={`hand hand-${cards.length}`} ref={list} data-drop="hand" onFocusCapture={() => (refocus.current = true)}>
+    <ul
+      class="hand"
+      style={{ "--per-row": cards.length > 6 ? Math.ceil(cards.length / 2) : 6 }}
+      ref={list}
+      data-drop="hand"
+      onFocusCapture={() => (refocus.current = true)}
+    >
       {cards.map((card, at) => {
         const picked = selection.includes(card);
         const carried = drag?.source === "hand" && drag.cards.includes(card);

@@ -8,11 +8,11 @@ export const PIPS: Record<Suit, string> = {
   C: "M12 1.9c2.7 0 4.8 2.1 4.8 4.7 0 1.3-.5 2.5-1.3 3.3.5-.2 1.1-.3 1.7-.3 2.6 0 4.7 2.1 4.7 4.8s-2.1 4.8-4.7 4.8c-1.7 0-3.1-.8-4-2.1.2 2.1 1.1 3.8 2.6 5.1H8.2c1.5-1.3 2.4-3 2.6-5.1-.9 1.3-2.3 2.1-4 2.1-2.6 0-4.7-2.1-4.7-4.8s2.1-4.8 4.7-4.8c.6 0 1.2.1 1.7.3-.8-.8-1.3-2-1.3-3.3 0-2.6 2.1-4.7 4.8-4.7z",
 };
 
-const LEFT = 33;
+const LEFT = 36;
 const MID = 50;
-const RIGHT = 67;
-const TOP = 30;
-const BOTTOM = 110;
+const RIGHT = 64;
+const TOP = 26;
+const BOTTOM = 114;
 const ROW = (BOTTOM - TOP) / 3;
 
 /** Centres of the pips in a card of 1 by 140. */

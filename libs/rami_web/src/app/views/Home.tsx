@@ -58,9 +58,11 @@ export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
         </div>
       </section>
       <div class="ways" aria-busy={busy}>
-        <QuickMatch toTable={toTable} />
+        <div class="stack">
+          <QuickMatch toTable={toTable} />
+          <JoinFriends toTable={toTable} joinCode={joinCode} />
+        </div>
         <AgainstBots toTable={toTable} />
-        <JoinFriends toTable={toTable} joinCode={joinCode} />
         <OwnTable toTable={toTable} />
       </div>
       <RoomLists toTable={toTable} />

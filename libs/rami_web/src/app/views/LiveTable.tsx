@@ -146,8 +146,14 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
   };
 
   return (
-    <div class={`table${myTurn ? " my-turn" : ""}${over ? " over" : ""}`} ref={region} data-testid="table">
+    <div
+      class={`table${myTurn ? " my-turn" : ""}${over ? " over" : ""}`}
+      ref={region}
+      data-testid="table"
+      data-version={String(table.version)}
+    >
       <div class="board">
+        {!over && <h1 class="hidden">{texts.t("round", { n: scene.roundNumber })}</h1>}
         <div class="status-line">
           <p class="turn" role="status">
             {turnText()}
