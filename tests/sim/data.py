@@ -159,7 +159,7 @@ class Data:
         return Status(b"none" if value is None else names[type(value)])
 
     def do_del(self, *names: bytes) -> int:
-        count = self.do_exists(*names)
+        count = self.do_exists(*dict.fromkeys(names))
         for name in names:
             self._drop(name)
         return count
@@ -220,9 +220,8 @@ class Data:
         return count
 
     def do_hincrby(self, key: bytes, name: bytes, by: bytes) -> int:
-        fields = self._made(key, dict)
-        value = _integer(fields.get(name, b"0")) + _integer(by)
-        fields[name] = b"%d" % value
+        value = _integer((self._typed(key, dict) or {}).get(name, b"0")) + _integer(by)
+        self._made(key, dict)[name] = b"%d" % value
         return value
 
     def do_lpush(self, key: bytes, *values: bytes) -> int:
@@ -236,9 +235,10 @@ class Data:
         return list(items[_span(len(items), _integer(first), _integer(last))])
 
     def do_ltrim(self, key: bytes, first: bytes, last: bytes) -> Status:
+        start, end = _integer(first), _integer(last)
         items = self._typed(key, list)
         if items is not None:
-            items[:] = items[_span(len(items), _integer(first), _integer(last))]
+            items[:] = items[_span(len(items), start, end)]
             if not items:
                 self._drop(key)
         return OK
@@ -284,11 +284,11 @@ class Data:
         return _listed(ranked[_span(len(ranked), _integer(first), _integer(last))], options)
 
     def do_zrangebyscore(self, key: bytes, least: bytes, most: bytes, *options: bytes) -> list[bytes]:
+        words = [option.upper() for option in options]
+        low, high = _number(least), _number(most)
         members = self._typed(key, SortedSet)
         if members is None:
             return []
-        words = [option.upper() for option in options]
-        low, high = _number(least), _number(most)
         found = [(score, member) for score, member in members.ranked() if low <= score <= high]
         if b"LIMIT" in words:
             place = words.index(b"LIMIT")

@@ -32,8 +32,8 @@ class Storm:
         self._plan = plan
         self._journal = journal
         self._restarts: list[asyncio.Task[None]] = []
-        self.lost = False
-        """The store has lost commits."""
+        self.lost_acknowledged = False
+        """The store has lost commits that were acknowledged."""
 
     async def blow(self) -> None:
         """Strike with every fault at its time; returns when the last is over."""
@@ -142,8 +142,9 @@ class Storm:
         except TimeoutError:
             pass  # nobody plays: it takes over nevertheless
         store.on_commit = None
-        self._journal.write(Lost(loop.now, self._plan.durability == "memory"))
-        self.lost = True
+        acknowledged = self._plan.durability == "memory"
+        self.lost_acknowledged = self.lost_acknowledged or acknowledged
+        self._journal.write(Lost(loop.now, acknowledged))
         store.fail_over()
         if fault.after:
             store.away = True

@@ -98,8 +98,9 @@ async def queue_story(site: Site, plan: Plan, journal: Journal, storm: Storm) ->
         await asyncio.sleep(0.1)
     findings = [f"{player.name} has no seat" for player in players if not player.room_id and not player.gone]
     seated = {player.room_id: player for player in players if player.room_id}
-    findings += await finish_rooms(site, journal, [player for player in players if player.room_id], seated)
-    lost = storm.lost and plan.durability == "memory"
+    lost = storm.lost_acknowledged
+    playing = [player for player in players if player.room_id]
+    findings += await finish_rooms(site, journal, playing, seated, may_be_gone=lost)
     return findings + list(_check_seats(players, _rooms(site), lost=lost)) + _check_queue(site)
 
 
@@ -107,8 +108,9 @@ def _rooms(site: Site) -> dict[str, Room]:
     """All rooms of the store."""
     data, prefix = site.store.data, keys.room_key(0, "").encode()
     tokens = [key.removeprefix(prefix).decode() for key in data.keys() if key.startswith(prefix)]
-    rooms = {keys.format_room_id(0, token): data.run(b"GET", [prefix + token.encode()]) for token in tokens if ":" not in token}
-    return {room_id: decode_room(room_id, stored) for room_id, stored in rooms.items()}
+    stored = {token: data.run(b"GET", [prefix + token.encode()]) for token in tokens if ":" not in token}
+    names = {token: keys.format_room_id(0, token) for token in stored}
+    return {names[token]: decode_room(names[token], room) for token, room in stored.items()}
 
 
 def _check_seats(players: list[Queuer], rooms: dict[str, Room], *, lost: bool) -> list[str]:
@@ -120,7 +122,8 @@ def _check_seats(players: list[Queuer], rooms: dict[str, Room], *, lost: bool) -
                 wrong.append(f"{player.name}'s ticket {ticket} was said to have seats in {sorted(places)}")
         if player.gone and any(player.rooms.values()) and not lost:
             wrong.append(f"{player.name} was told to be out of the queue and to have a seat")
-        if player.room_id and rooms[player.room_id].seat_of(id_of(player.name)) is None:
+        room = rooms.get(player.room_id)
+        if room is not None and room.seat_of(id_of(player.name)) is None:
             wrong.append(f"{player.name} does not sit in {player.room_id}")
     for room_id, room in rooms.items():
         if lost:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rami.game.v1 import room_pb2
 from rami.store.v1 import finished_pb2
-from rami_client.errors import RamiClientError
+from rami_client.errors import NotFoundError, RamiClientError
 from rami_kit import keys
 from support.chaos_journal import AtRest, FinishedMatches, Replayed
 
@@ -25,9 +25,12 @@ QUIET_SECONDS = 0.5
 
 
 async def finish_rooms(
-    site: Site, journal: Journal, players: list[Player], rooms: Mapping[str, Player]
+    site: Site, journal: Journal, players: list[Player], rooms: Mapping[str, Player], *, may_be_gone: bool = False
 ) -> list[str]:
-    """Wait for the end of the matches in these rooms, each of which a player can read, and write down their records."""
+    """Wait for the end of the matches in these rooms, each of which a player can read, and write down their records.
+
+    `may_be_gone`: the store may have lost whole rooms.
+    """
     findings = []
     loop = site.loop
     deadline = loop.now + END_SECONDS
@@ -45,6 +48,8 @@ async def finish_rooms(
             replay = await reader.insist(lambda: reader.client.replay(room_id))  # noqa: B023 - as above
             journal.write(Replayed(loop.now, room_id, replay.SerializeToString()))
         except RamiClientError as error:
+            if may_be_gone and isinstance(error, NotFoundError):
+                continue
             findings.append(f"{room_id} cannot be read: {error!r}")
     entries = site.store.data.run(b"XRANGE", [keys.finished_key(0).encode(), b"-", b"+"])
     finished = [finished_pb2.FinishedMatch.FromString(fields[1]).room_id for _, fields in entries]

@@ -14,15 +14,8 @@ import grpc
 from prometheus_client import CollectorRegistry
 
 import game_state.chains
-import game_state.driver
 import game_state.feeds
-import game_state.repository
-import game_state.scripts
 import game_state.service
-import matchmaking.player_store
-import matchmaking.scripts
-import matchmaking.service
-import matchmaking.watchers
 import rami_kit.app
 import rami_kit.channels
 import rami_kit.finished_stream
@@ -53,14 +46,7 @@ if TYPE_CHECKING:
 
 STORE_URL: Final = "redis://store:6379/0"
 CHAINS: Final = 32
-_MODULES: Final = (
-    game_state.scripts,
-    game_state.repository,
-    game_state.driver,
-    matchmaking.scripts,
-    rami_kit.finished_stream,
-    matchmaking.player_store,
-)
+_SERVICES: Final = ("game_state.", "matchmaking.")
 UNAVAILABLE: Final = grpc.StatusCode.UNAVAILABLE
 
 
@@ -300,8 +286,12 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
 def _users_of(name: str) -> list[ModuleType]:
     """The modules of the services that use a function of rami_kit.channels."""
     wanted = getattr(rami_kit.channels, name)
-    users = [each for path, each in sorted(sys.modules.items()) if path.startswith(("game_state.", "matchmaking."))]
-    return [each for each in users if vars(each).get(name) is wanted]
+    return [each for each in _modules() if vars(each).get(name) is wanted]
+
+
+def _modules() -> list[ModuleType]:
+    """Every module of the services."""
+    return [module for path, module in sorted(sys.modules.items()) if path.startswith(_SERVICES)]
 
 
 @cache
@@ -317,7 +307,7 @@ def _chains() -> list[Any]:
 
 
 def _scripts() -> list[Script]:
-    return [value for module in _MODULES for value in vars(module).values() if isinstance(value, Script)]
+    return [value for module in _modules() for value in vars(module).values() if isinstance(value, Script)]
 
 
 def game_settings(**values: Any) -> GameSettings:

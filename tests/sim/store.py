@@ -136,6 +136,8 @@ class StoreServer:
         self.commits = 0
         """Steps of rooms committed."""
         self.on_commit: Callable[[], None] | None = None
+        self.on_script: Callable[[bytes, list[bytes], list[bytes], Any], None] | None = None
+        """Gets source, keys, arguments and reply of every script that has run."""
         self.context = contextvars.Context()
         self._loop = loop
         self._runner = runner
@@ -258,6 +260,8 @@ class StoreServer:
             count = int(command[2])
             keys, args = command[3 : 3 + count], command[3 + count :]
             reply = self._runner.run(source, keys, args, self.data)
+            if self.on_script is not None:
+                self.on_script(source, keys, args, reply)
             script = self._script(command)
             self._trace.note(self._loop.now, connection.machine, script, mark(b" ".join(keys + args)), _brief(reply))
             if script == "commit" and reply == 1:

@@ -1,0 +1,47 @@
+"""A seed is one run and no other, in any process: only then does a failing one show again what it has shown once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sim.plan import Kind, plan_for
+from sim.run import run_seed
+from sim.world import Loop, SimulationError, virtual_world
+
+SEEDS = (1, 2, 8, 18, 21, 23)
+TESTS = Path(__file__).parents[1]
+SHOW = "import sys; from sim.run import run_seed; print(*(run_seed(int(seed)).hash for seed in sys.argv[1:]))"
+
+
+def test_there_are_runs_of_both_kinds_among_them() -> None:
+    assert {plan_for(seed).kind for seed in SEEDS} == set(Kind)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "12345"])
+def test_a_seed_runs_the_same_in_another_process(hash_seed: str) -> None:
+    ours = [run_seed(seed).hash for seed in SEEDS]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TESTS)}
+    process = subprocess.run(
+        [sys.executable, "-c", SHOW, *map(str, SEEDS)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert process.stdout.split() == ours
+
+
+def test_a_seed_runs_the_same_with_its_trace_kept_and_after_others() -> None:
+    first = run_seed(SEEDS[0])
+    again = run_seed(SEEDS[0], trace=True)
+    assert (again.hash, again.steps, again.seconds) == (first.hash, first.steps, first.seconds)
+    assert len(again.lines) > 100
+    assert run_seed(SEEDS[1]).hash != first.hash
+
+
+def test_a_loop_in_which_nobody_can_go_on_says_so() -> None:
+    loop = Loop(lambda *_: None)
+    with virtual_world("nothing", loop), pytest.raises(SimulationError, match="nobody waits"):
+        loop.run_until_complete(loop.create_future())
+    loop.close()
