@@ -12,6 +12,9 @@ from typing import Annotated
 import typer
 
 from rami_cli.bench_bots import BotsBench, Duel, PlayerName, run_bots_bench
+from rami_cli.bench_load import LoadBench, run_load_bench
+from rami_cli.load_player import LoadHabits
+from rami_cli.running import run_command
 
 bench = typer.Typer(name="bench", help="Measure a part of the system.", no_args_is_help=True)
 
@@ -67,3 +70,40 @@ def bots(
         ),
         folder,
     )
+
+
+@bench.command()
+def load(
+    *,
+    players: Annotated[int, typer.Option(min=1, max=100_000, help="Players at once.")] = 100,
+    minutes: Annotated[float, typer.Option(min=0.01, max=1440, help="How long.")] = 1.0,
+    target: Annotated[str, typer.Option(help="gRPC target of an edge, or of the game service.")] = "127.0.0.1:7000",
+    matchmaking: Annotated[
+        str | None, typer.Option(help="gRPC target of matchmaking; None: the target is an edge.")
+    ] = None,
+    think: Annotated[float, typer.Option(min=0, help="Mean seconds before an action.")] = 2.0,
+    pause: Annotated[float, typer.Option(min=0, help="Mean seconds between two matches.")] = 5.0,
+    cancel: Annotated[float, typer.Option(min=0, max=1, help="Share of tickets that are withdrawn.")] = 0.05,
+    disconnect: Annotated[float, typer.Option(min=0, max=1, help="Share of turns that lose the connection.")] = 0.01,
+    seats: Annotated[list[int] | None, typer.Option(min=2, max=4, help="Accepted table sizes; repeat it.")] = None,
+    bots: Annotated[bool, typer.Option("--bots/--no-bots", help="Whether bots may fill tables.")] = True,
+    tokens: Annotated[
+        Path | None, typer.Option(help="File with one bearer token a line; none: guests.", exists=True, dir_okay=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the players' habits.")] = 1,
+    folder: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Let many realistic players queue and play on a running cluster, and tell what they saw."""
+    known = tuple(tokens.read_text(encoding="utf-8").split()) if tokens is not None else ()
+    if tokens is not None and len(known) < players:
+        raise typer.BadParameter(f"{tokens} has {len(known)} tokens for {players} players")
+    plan = LoadBench(
+        players=players,
+        minutes=minutes,
+        game=target,
+        matchmaking=matchmaking or target,
+        habits=LoadHabits(think, cancel, disconnect, tuple(seats or [2, 3, 4]), bots, pause),
+        tokens=known,
+        seed=seed,
+    )
+    run_command(run_load_bench(plan, folder))

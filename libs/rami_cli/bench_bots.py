@@ -19,7 +19,7 @@ from rich.table import Table
 from rami_bots import find_bot
 from rami_bots.arena import duel, honest, mean_lead, win_rate
 from rami_bots.open_hand import play_open_hand
-from rami_cli.bench_report import bench_progress, save_plot, write_report
+from rami_cli.bench_report import bench_progress, quantile, save_plot, write_report
 from rami_cli.screen import make_console
 from rami_engine import RuleOptions
 
@@ -186,11 +186,6 @@ def figures_of(one: Duel, samples: Sequence[Sample]) -> DuelFigures:
         other_p50_ms=1000 * quantile(other_seconds, 0.5),
         other_p99_ms=1000 * quantile(other_seconds, 0.99),
     )
-
-
-def quantile(ascending: Sequence[float], share: float) -> float:
-    """The least value that so large a share of the values does not exceed. At least one value."""
-    return ascending[min(len(ascending) - 1, int(share * len(ascending)))]
 
 
 def draw_table(rows: Sequence[DuelFigures]) -> Table:

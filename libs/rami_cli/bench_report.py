@@ -72,3 +72,8 @@ def bench_progress() -> Progress:
         TimeRemainingColumn(),
     )
     return Progress(*columns, console=make_console(stderr=True))
+
+
+def quantile(ascending: Sequence[float], share: float) -> float:
+    """The least value that so large a share of the values does not exceed. At least one value."""
+    return ascending[min(len(ascending) - 1, int(share * len(ascending)))]
