@@ -14,7 +14,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rami_bots.knowledge import knowledge_of
-from rami_bots.normal import cheapest_discards, normal_draw, normal_plan
+from rami_bots.normal import WEIGHTS, cheapest_discards, normal_draw, normal_plan
 from rami_bots.patterns import LINKS
 from rami_bots.plans import best_plan
 from rami_bots.playout import Table
@@ -28,16 +28,32 @@ if TYPE_CHECKING:
 
     from rami_engine import SeatView
 
-MAX_DEALS: Final = {2: 32, 3: 32, 4: 128}
-"""Supposed deals in which each candidate is tried, at most, by number of seats. Rounds of four are short, so that a
-playout costs little, and decided by small differences, so that they need more of them.
+
+class Stage(NamedTuple):
+    """A part of the search, at whose end the less promising candidates are dropped."""
+
+    deals: int
+    """Supposed deals in which each candidate has been tried by the end of it."""
+    keep: int
+    """Candidates other than Normal's choice that stay, at most."""
+
+
+STAGES: Final = {
+    2: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
+    3: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
+    4: (Stage(32, 3), Stage(64, 2), Stage(128, 1), Stage(256, 1)),
+}
+"""The search by number of seats. The same playouts spread evenly leave a choice that is worth less: most candidates
+are soon seen to be bad. Rounds of four are short, so that a playout costs little, and their points vary more.
 """
-DEALS_PER_LOOK: Final = 8
-"""After so many more deals, candidates that are clearly worse are dropped."""
 MAX_DISCARDS: Final = 5
-"""Discards that are tried: those that Normal finds cheapest."""
-CLEAR: Final = 1.0
+"""Discards that are tried: those that cost least."""
+CLEAR: Final = 0.5
 """Standard errors by which a mean difference must leave zero to count."""
+MIN_DEALS: Final = 8
+"""With fewer, nothing is clear."""
+HARD_WEIGHTS: Final = {2: WEIGHTS, 3: WEIGHTS, 4: WEIGHTS._replace(out=1.0)}
+"""Hard's own, by number of seats. With four the stock is soon gone, and few cards still come."""
 
 
 class Candidate(NamedTuple):
@@ -82,7 +98,8 @@ def _plays(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
     if lay is not None:
         return [Candidate(lay, view.melds, view.hand)]
     candidates = [
-        Candidate(discard_action(card), view.melds, view.hand) for card in cheapest_discards(view)[:MAX_DISCARDS]
+        Candidate(discard_action(card), view.melds, view.hand)
+        for card in cheapest_discards(view, HARD_WEIGHTS[view.players])[:MAX_DISCARDS]
     ]
     plan = best_plan(view.hand, view.melds, ace_high)
     if plan.lays and plan.left:
@@ -103,24 +120,26 @@ def _table_after(table: Sequence[Mask], lays: Sequence[Action]) -> tuple[Mask, .
 
 def _clearly_best(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_time: OutOfTime) -> int:
     """The place of the candidate with the clearest gain over the first; 0 where none gains clearly."""
-    max_deals = MAX_DEALS[view.players]
     gains: dict[int, list[float]] = {place: [] for place in range(1, len(candidates))}
-    for number, world in enumerate(worlds(view, knowledge_of(view), seed)):
-        if number == max_deals or out_of_time():
+    deals = worlds(view, knowledge_of(view), seed)
+    tried = 0
+    for stage in STAGES[view.players]:
+        while tried < stage.deals and not out_of_time():
+            tried += 1
+            world = next(deals)
+            default = round_points(view, candidates[0], world)
+            for place, gained in gains.items():
+                gained.append(round_points(view, candidates[place], world) - default)
+        if tried < MIN_DEALS:
+            return 0
+        hopes = {place: (_mean(gained), CLEAR * _error(gained)) for place, gained in gains.items()}
+        best = sorted(
+            [place for place, (mean, doubt) in hopes.items() if mean > -doubt], key=lambda place: -hopes[place][0]
+        )
+        gains = {place: gains[place] for place in best[: stage.keep]}
+        if tried < stage.deals or not gains:
             break
-        if number and number % DEALS_PER_LOOK == 0:
-            gains = {place: tried for place, tried in gains.items() if _mean(tried) > -CLEAR * _error(tried)}
-            if not gains:
-                return 0
-        default = round_points(view, candidates[0], world)
-        for place, tried in gains.items():
-            tried.append(round_points(view, candidates[place], world) - default)
-    clear = [
-        (_mean(tried), -place)
-        for place, tried in gains.items()
-        if len(tried) >= DEALS_PER_LOOK and _mean(tried) > CLEAR * _error(tried)
-    ]
-    return -max(clear)[1] if clear else 0
+    return next((place for place in gains if hopes[place][0] > hopes[place][1]), 0)
 
 
 def round_points(view: SeatView, candidate: Candidate, world: World) -> float:

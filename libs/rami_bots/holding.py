@@ -25,9 +25,14 @@ def laying_stock(players: int) -> int:
 
 def has_to_lay(view: SeatView) -> bool:
     """Whether the seat should lay all it can in this turn."""
-    players, seat = view.players, seat_of(view)
+    players = view.players
     turns_left = view.guards.max_turns_per_round - view.turn_number
     if view.stock_count <= laying_stock(players) or turns_left < 2 * players:
         return True
-    rivals = [size for other, size in enumerate(view.hand_sizes) if other != seat]
-    return players < 4 and min(rivals) <= SMALL_HAND
+    return players < 4 and smallest_rival_hand(view) <= SMALL_HAND
+
+
+def smallest_rival_hand(view: SeatView) -> int:
+    """The fewest cards that a rival holds."""
+    seat = seat_of(view)
+    return min([size for other, size in enumerate(view.hand_sizes) if other != seat])

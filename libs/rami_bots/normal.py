@@ -1,15 +1,16 @@
 """Normal: keeps useful combinations, weighs what a discard gives away, and holds melds back while that is safe.
 
 Source: the rule sheet, section "The bots". A useful combination is cards one draw away from a meld; it counts by the
-cards that would complete it and may still come. A discard gives something away when it can be laid off on the
-table, or when a rival may hold cards linked to it. Melds stay in hand as `holding` says; then all is laid at once.
+cards that would complete it and may still come, and by the points that each of them would save. A discard gives
+something away when it can be laid off on the table, the more so when a rival is about to go out, or when a rival may
+hold cards linked to it. Melds stay in hand as `holding` says; then all is laid at once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rami_bots.holding import has_to_lay
+from rami_bots.holding import SMALL_HAND, has_to_lay, smallest_rival_hand
 from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, outs
 from rami_bots.plans import best_plan, lay_off_plan, way_out
 from rami_bots.policy import OutOfTime, can_take_discard, first_legal_lay, is_draw
@@ -20,14 +21,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rami_bots.plans import Plan
-    from rami_engine import Card, SeatView
+    from rami_engine import Card, Mask, SeatView
 
-OUT_POINTS: Final = 1.0
-"""What a card that would complete a meld, and may still come, is worth in points of deadwood."""
-TABLE_RISK_POINTS: Final = 3.0
-"""What it costs to discard a card that fits a meld on the table."""
-LINK_RISK_POINTS: Final = 0.05
-"""What it costs to discard a card, for each card linked to it that a rival may hold or draw."""
+
+class Weights(NamedTuple):
+    """What counts beside the points of deadwood, in such points."""
+
+    out: float
+    """The worth of a card that would complete a meld, and may still come."""
+    saving: float
+    """The worth of each point of deadwood that such a card would save."""
+    table_risk: float = 3.0
+    """The cost of discarding a card that fits a meld on the table."""
+    late_table_risk: float = 6.0
+    """The same when a rival is about to go out."""
+    link_risk: float = 0.05
+    """The cost of discarding a card, for each card linked to it that a rival may hold or draw."""
+
+
+WEIGHTS: Final = Weights(out=2.0, saving=0.15)
+"""Normal's own."""
 
 
 def play_normal(view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
@@ -37,7 +50,7 @@ def play_normal(view: SeatView, legal: Sequence[Action], seed: int, out_of_time:
         return normal_draw(view, legal)
     plan = normal_plan(view)
     lay = first_legal_lay(plan.lays, legal, view.options.ace_high) if plan.lays else None
-    return lay if lay is not None else discard_action(cheapest_discards(view)[0])
+    return lay if lay is not None else discard_action(cheapest_discards(view, WEIGHTS)[0])
 
 
 def normal_draw(view: SeatView, legal: Sequence[Action]) -> Action:
@@ -58,7 +71,7 @@ def normal_plan(view: SeatView) -> Plan:
     return choose(view.hand, view.melds, view.options.ace_high)
 
 
-def cheapest_discards(view: SeatView) -> list[Card]:
+def cheapest_discards(view: SeatView, weights: Weights) -> list[Card]:
     """The cards of the hand, the one it costs least to discard first."""
     hand, ace_high = view.hand, view.options.ace_high
     gone = fits_table = 0
@@ -69,13 +82,28 @@ def cheapest_discards(view: SeatView) -> list[Card]:
         gone |= 1 << card
     may_come = FULL_DECK & ~(gone | hand)
     points = POINTS[ace_high]
+    table_risk = weights.late_table_risk if smallest_rival_hand(view) <= SMALL_HAND else weights.table_risk
 
     def cost(card: Card) -> tuple[float, int, int]:
         rest = hand & ~(1 << card)
-        costs = deadwood_points(rest, ace_high) - OUT_POINTS * (outs(rest) & may_come).bit_count()
-        costs += LINK_RISK_POINTS * (LINKS[card] & may_come).bit_count()
+        costs = deadwood_points(rest, ace_high) - prospects(rest, may_come, weights, ace_high)
+        costs += weights.link_risk * (LINKS[card] & may_come).bit_count()
         if fits_table >> card & 1:
-            costs += TABLE_RISK_POINTS
+            costs += table_risk
         return costs, -points[card], -card
 
     return sorted(cards_of(hand), key=cost)
+
+
+def prospects(hand: Mask, may_come: Mask, weights: Weights, ace_high: bool) -> float:
+    """What the cards are worth that would complete a meld of a hand and may still come."""
+    waiting = outs(hand) & may_come
+    worth = weights.out * waiting.bit_count()
+    points = deadwood_points(hand, ace_high)
+    while waiting:
+        card = waiting & -waiting
+        waiting ^= card
+        saved = points - deadwood_points(hand | card, ace_high)
+        if saved > 0:
+            worth += weights.saving * saved
+    return worth

@@ -23,6 +23,8 @@ def play_open_hand(match: MatchState, seat: int, seed: int) -> Action:
     assert current is not None, "a round is in play"
     view, legal = seat_view(match, seat), legal_actions(match, seat)
     candidates = candidates_of(view, legal)
+    if len(candidates) == 1:
+        return candidates[0].action
     world = World(current.hands, list(reversed(current.deck[current.stock_pos :])))
     points = [round_points(view, candidate, world) for candidate in candidates]
     return candidates[points.index(max(points))].action

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from rami_bots.holding import SMALL_HAND, laying_stock
 from rami_bots.patterns import (
+    LINKS,
     NEIGHBOURS,
     ONE_RANK,
+    POINTS,
     RANK_COUNT,
     RUN_OUTS,
     SUIT_PATTERN,
@@ -28,12 +30,27 @@ if TYPE_CHECKING:
 MAX_TURNS: Final = 80
 """A playout longer than this is settled as if the stock had run out."""
 MIN_PAIR: Final = 2
+LINK_WORTH: Final = {2: 5, 3: None, 4: 3}
+"""What a card is worth for each card of the hand that it is linked to, in points, by number of seats. None: a linked
+card is never discarded before an isolated one, which suits three seats best.
+"""
 
 
 class Table:
     """A supposed state of a round, mutable, made anew for each playout. Masks and cards as in the engine."""
 
-    __slots__ = ("ace_high", "discards", "hands", "laying_stock", "melds", "open_cards", "stock", "watches_rivals")
+    __slots__ = (
+        "ace_high",
+        "discards",
+        "hands",
+        "laying_stock",
+        "link_worth",
+        "melds",
+        "open_cards",
+        "points",
+        "stock",
+        "watches_rivals",
+    )
 
     def __init__(
         self,
@@ -51,6 +68,8 @@ class Table:
         self.ace_high = ace_high
         self.laying_stock = laying_stock(len(hands))
         self.watches_rivals = len(hands) < 4
+        self.link_worth = LINK_WORTH[len(hands)]
+        self.points = POINTS[ace_high]
         self.open_cards = 0
         """The cards of which each can be laid off."""
         self._reopen()
@@ -100,8 +119,7 @@ class Table:
             if not hand:
                 hands[seat] = 0
                 break
-            loose = isolated(hand) or hand & ~keep or hand
-            card = dearest(loose, self.ace_high)
+            card = self._discard(hand, hand & ~keep or hand)
             discards.append(card)
             hands[seat] = hand ^ 1 << card
             seat += 1
@@ -121,6 +139,19 @@ class Table:
             return self.discards.pop()
         return self.stock.pop() if self.stock else None
 
+    def _discard(self, hand: Mask, loose: Mask) -> Card:
+        """The card that a hand discards of some loose ones."""
+        link_worth = self.link_worth
+        if link_worth is None:
+            return dearest(isolated(hand) or loose, self.ace_high)
+        points = self.points
+        best, best_worth = 0, -1000
+        for card in cards_of(loose):
+            worth = points[card] - link_worth * (LINKS[card] & hand).bit_count()
+            if worth >= best_worth:
+                best, best_worth = card, worth
+        return best
+
     def _laid(self, seat: int, hand: Mask, keep: Mask) -> Mask:
         """Lay what the policy lays of a hand whose melds are `keep`; what is left, 0 when the seat goes out."""
         if hand & self.open_cards & ~keep:
@@ -137,7 +168,7 @@ class Table:
         return hand
 
     def _rival_is_close(self, seat: int) -> bool:
-        return any(hand.bit_count() <= SMALL_HAND for place, hand in enumerate(self.hands) if place != seat)
+        return min([hand.bit_count() for place, hand in enumerate(self.hands) if place != seat]) <= SMALL_HAND
 
     def _reopen(self) -> None:
         cards = 0

@@ -10,7 +10,7 @@ from rami_bots.arena import Sample, deck_of, duel, estimate, honest, mean_lead, 
 from rami_bots.open_hand import play_open_hand
 from rami_engine import Guards, RuleOptions
 
-EASY, NORMAL, HARD = (honest(find_bot(bot).policy) for bot in ("easy", "normal", "hard"))
+EASY, NORMAL = (honest(find_bot(bot).policy) for bot in ("easy", "normal"))
 SHORT = RuleOptions(target_score=30)
 ROUND = RuleOptions(target_score=1)
 
@@ -85,9 +85,8 @@ def test_a_margin_is_that_of_independent_deals() -> None:
 
 
 def test_seeing_all_cards_helps_and_no_bot_does() -> None:
-    # Both weigh the same candidates by the same playouts.
-    samples = list(duel(play_open_hand, HARD, range(8), ticking(), options=ROUND))
-    assert win_rate(samples).mean > 0.5
+    samples = list(duel(play_open_hand, NORMAL, range(12), ticking(), options=ROUND))
+    assert win_rate(samples).low > 0.5
     assert len(BOTS) == 3
     for name in ("open-hand", "open_hand"):
         with pytest.raises(UnknownBot):

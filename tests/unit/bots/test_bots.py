@@ -12,7 +12,7 @@ import pytest
 import rami_bots
 from rami_bots import BOTS, UnknownBot, find_bot, time_enough
 from rami_engine import Guards, Phase, RuleOptions, apply, format_action, legal_actions_for, new_match, start_round
-from unit.bots.asking import BOT_IDS, view_of_turn
+from unit.bots.asking import BOT_IDS, time_for, view_of_turn
 from unit.engine.positions import position, shuffled
 
 TESTS = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def fingerprint_of_games() -> str:
             start_round(match, shuffled(rng))
             while match.phase in (Phase.DRAW, Phase.PLAY):
                 view = view_of_turn(match)
-                action = bot.policy(view, legal_actions_for(view), rng.getrandbits(64), time_enough)
+                action = bot.policy(view, legal_actions_for(view), rng.getrandbits(64), time_for(24))
                 digest.update(format_action(action).encode())
                 assert view.viewer is not None
                 apply(match, view.viewer, action)

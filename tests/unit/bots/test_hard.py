@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from rami_bots import find_bot, time_enough
-from rami_bots.hard import MAX_DEALS
+from rami_bots.hard import STAGES
 from rami_bots.knowledge import knowledge_of
 from rami_bots.normal import play_normal
 from rami_bots.patterns import outs
@@ -41,7 +41,7 @@ def test_time_is_asked_for_once_a_deal_and_the_search_is_bounded() -> None:
         return False
 
     ask("hard", match, out_of_time=out_of_time)
-    assert 0 < asked <= MAX_DEALS[2]
+    assert 0 < asked <= STAGES[2][-1].deals
 
 
 @pytest.mark.parametrize("deals", [1, 8, 9, 16])
