@@ -15,16 +15,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.events import CommittedStep
-from game_state.repository import (
-    PLAY_MESSAGE,
-    STEP_MESSAGE,
-    decode_step_message,
-    room_channel,
-    room_not_found,
-)
-from rami_kit.errors import RamiError
+from game_state.play_notices import ANNOUNCEMENT, QUESTION, decode_notice
+from game_state.repository import STEP_MESSAGE, decode_step_message, room_channel, room_not_found
+from rami_kit.errors import RamiError, StoreUnavailable
 
 if TYPE_CHECKING:
+    from game_state.play_notices import PlayNotice
     from game_state.repository import RoomRepository
     from game_state.room import Room
     from rami_kit.metrics import GameMetrics
@@ -48,7 +44,7 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """One stream's place in a feed: the steps that wait for it."""
 
-    __slots__ = ("_announced", "_play", "_wake", "behind", "queue", "superseded")
+    __slots__ = ("_doubts", "_newest", "_notice", "_seat", "_wake", "behind", "queue", "superseded")
 
     def __init__(self) -> None:
         self.queue: deque[CommittedStep] = deque()
@@ -56,21 +52,46 @@ class Watcher:
         """Steps were lost for this watcher: it needs a snapshot."""
         self.superseded = False
         """A newer Play stream of the same seat has been opened somewhere."""
-        self._play: tuple[int, bytes] | None = None
-        self._announced = False
+        self._seat: int | None = None
+        self._notice: PlayNotice | None = None
+        self._newest: PlayNotice | None = None
+        """The newest stream of the seat that was heard of."""
+        self._doubts = False
         self._wake = asyncio.Event()
 
-    def plays(self, seat: int, stream_id: bytes) -> None:
-        """The stream is a Play stream of a seat, about to be announced to every replica under an id."""
-        self._play = (seat, stream_id)
+    def plays(self, seat: int) -> None:
+        """The stream is a Play stream of a seat, about to be announced to every replica."""
+        self._seat = seat
 
-    def hear_play(self, seat: int, stream_id: bytes) -> None:
-        """A Play stream was announced. Those announced before this one's own are older and do not count."""
-        if self._play == (seat, stream_id):
-            self._announced = True
-        elif self._play is not None and self._announced and self._play[0] == seat:
+    def announced(self, notice: PlayNotice) -> None:
+        """The stream has been announced."""
+        self._notice = notice
+        self._compare()
+
+    def hear_play(self, notice: PlayNotice) -> PlayNotice | None:
+        """A Play stream was told of. Returns this stream's own notice where it is the newer one of the same seat."""
+        if notice.seat != self._seat:
+            return None
+        if self._newest is None or notice > self._newest:
+            self._newest = notice
+            self._compare()
+        return self._notice if self._notice is not None and self._notice > notice else None
+
+    def _compare(self) -> None:
+        if self._notice is not None and self._newest is not None and self._newest > self._notice:
             self.superseded = True
             self.wake()
+
+    def doubt(self) -> None:
+        """The notice of a newer stream may have been lost: the stream asks when it is woken next."""
+        self._doubts = self._seat is not None
+
+    def take_doubt(self) -> PlayNotice | None:
+        """What to ask with, if there is a doubt and the stream has been announced; the doubt is gone then."""
+        if not self._doubts or self._notice is None:
+            return None
+        self._doubts = False
+        return self._notice
 
     def push(self, item: CommittedStep) -> bool:
         """Queue a step; False when the queue was full and is dropped."""
@@ -137,11 +158,18 @@ class Feed:
             self._heard_early = True
         elif message is None:
             self.fill()
+            for watcher in self.watchers:
+                watcher.doubt()
+                watcher.wake()
         elif message.startswith(STEP_MESSAGE):
             self.take(decode_step_message(message))
-        elif message.startswith(PLAY_MESSAGE):
-            for watcher in self.watchers:
-                watcher.hear_play(message[1], message[2:])
+        elif message.startswith((ANNOUNCEMENT, QUESTION)):
+            self._hear_play(decode_notice(message), asked=message.startswith(QUESTION))
+
+    def _hear_play(self, notice: PlayNotice, *, asked: bool) -> None:
+        newer = [own for watcher in self.watchers if (own := watcher.hear_play(notice)) is not None]
+        if asked and newer:
+            self._hub.answer(self.room_id, max(newer))
 
     def take(self, committed: CommittedStep) -> None:
         """Hand a step on if it is the next one; otherwise find out what is missing."""
@@ -214,6 +242,7 @@ class FeedHub:
         self._subscriber = subscriber
         self._feeds: dict[str, Feed] = {}
         self._starts: dict[str, asyncio.Task[None]] = {}
+        self._answers: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         """Rooms that are watched here."""
@@ -230,6 +259,19 @@ class FeedHub:
         for feed in self._feeds.values():
             for watcher in feed.watchers:
                 watcher.wake()
+
+    def answer(self, room_id: str, notice: PlayNotice) -> None:
+        """Tell whoever asked that a seat has a newer Play stream, which is here."""
+        answering = asyncio.create_task(self._answer(room_id, notice), name="answer-who-plays")
+        self._answers.add(answering)
+        answering.add_done_callback(self._answers.discard)
+
+    async def _answer(self, room_id: str, notice: PlayNotice) -> None:
+        try:
+            await self.repository.repeat_play(room_id, notice)
+        except StoreUnavailable:
+            # The store has lost its listeners as well: when they are back, each of them asks.
+            _log.info("the store is away: who asked for the newest stream of a seat asks again")
 
     async def open(self, room_id: str, watcher: Watcher) -> Feed:
         """Add a watcher: from the returned feed's version on, every step is queued for it.

@@ -11,6 +11,7 @@ import os
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
+from game_state.play_notices import STREAM_ID_BYTES
 from game_state.seats import require_seat
 from game_state.streams import RoomStream, StreamParts, require_room_id
 from rami.game.v1 import game_service_pb2 as pb
@@ -45,9 +46,9 @@ async def play_messages(
     seat = require_seat(await parts.repository.get(room_id), player_id)
     stream = RoomStream(parts, room_id, player_id, hello.cursor, legal_actions=hello.legal_actions)
     async with stream:
-        stream_id = os.urandom(8)
-        stream.watcher.plays(seat, stream_id)
-        await parts.repository.announce_play(room_id, seat, stream_id)
+        stream_id = os.urandom(STREAM_ID_BYTES)
+        stream.watcher.plays(seat)
+        stream.watcher.announced(await parts.repository.announce_play(room_id, seat, stream_id))
         reader = asyncio.create_task(_read(stream, actions, room_id, player_id, requests), name="play-reader")
         try:
             async with aclosing(stream.messages()) as messages:
@@ -69,11 +70,17 @@ async def _read(
     """Play every action that comes. What is wrong with the stream itself ends it."""
     try:
         async for request in requests:
+            if stream.closing:
+                return  # it is not taken: whoever sent it sends it again elsewhere
             if request.WhichOneof("request") != "action":
                 stream.fail(InvalidRequest("action", "must be set in every request after the hello"))
                 return
-            await stream.room_for_result()
-            stream.add_result(await _play(actions, room_id, player_id, request.action))
+            stream.judging = True
+            try:
+                await stream.room_for_result()
+                stream.add_result(await _play(actions, room_id, player_id, request.action))
+            finally:
+                stream.judging = False
     except Exception as error:  # noqa: BLE001 - handed to the stream, which ends with it
         stream.fail(error)
 

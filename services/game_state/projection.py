@@ -6,7 +6,7 @@ through here or through `events.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -161,6 +161,9 @@ def snapshot_message(room: Room, player_id: str, *, rewound: bool = False) -> ev
 def encoded_legal_actions(room: Room, seat: int) -> bytes:
     """The serialized rami.game.v1.LegalActions of a seat; trusts that a match is played."""
     return encode_legal_actions(room.version, legal_actions(room.current_match(), seat))
+
+
+COMMIT_ID_BYTES: Final = 8
 
 
 def encode_cursor(version: int, commit_id: bytes) -> bytes:

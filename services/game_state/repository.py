@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
 from game_state.events import CommittedStep
+from game_state.play_notices import ANNOUNCEMENT, QUESTION, PlayNotice
 from game_state.projection import match_result_message
 from game_state.room import Status
-from game_state.scripts import CLOSE, COMMIT, HAND_OVER
+from game_state.scripts import ANNOUNCE_PLAY, CLOSE, COMMIT, HAND_OVER
 from rami.store.v1 import finished_pb2, step_pb2
 from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
@@ -40,8 +41,6 @@ _LISTED: Final = {Status.LOBBY: "lobby", Status.IN_MATCH: "in_match", Status.OVE
 _MESSAGE_HEAD: Final = struct.Struct(">cQ8s")
 STEP_MESSAGE: Final = b"S"
 """First byte of a published step."""
-PLAY_MESSAGE: Final = b"P"
-"""First byte of the notice that a seat has opened a Play stream."""
 
 
 class CommitListener(Protocol):
@@ -205,9 +204,26 @@ class RoomRepository:
             *(self._store.run(HAND_OVER, [keys.due_key(partition)], part) for partition, part in tokens.items())
         )
 
-    async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> None:
-        """Tell every replica that a seat has opened a Play stream, so that an older one ends."""
-        await self._store.publish(room_channel(room_id), PLAY_MESSAGE + bytes((seat,)) + stream_id)
+    async def announce_play(self, room_id: str, seat: int, stream_id: bytes) -> PlayNotice:
+        """Tell every replica that a seat has opened a Play stream, so that an older one ends; what they are told.
+
+        Raises StoreUnavailable.
+        """
+        partition, token = _place(room_id)
+        order: bytes = await self._store.run(
+            ANNOUNCE_PLAY,
+            [keys.room_key(partition, token)],
+            [room_channel(room_id), ANNOUNCEMENT + bytes((seat,)), stream_id],
+        )
+        return PlayNotice(seat, order, stream_id)
+
+    async def ask_who_plays(self, room_id: str, notice: PlayNotice) -> None:
+        """Ask every replica whether a seat has a newer Play stream than this. Raises StoreUnavailable."""
+        await self._store.publish(room_channel(room_id), notice.encode(QUESTION))
+
+    async def repeat_play(self, room_id: str, notice: PlayNotice) -> None:
+        """Tell every replica once more that a seat has a Play stream. Raises StoreUnavailable."""
+        await self._store.publish(room_channel(room_id), notice.encode(ANNOUNCEMENT))
 
     def _run_commit(self, before: Room, room: Room, step: step_pb2.Step) -> Awaitable[object]:
         partition, token = _place(room.room_id)

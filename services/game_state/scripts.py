@@ -89,6 +89,20 @@ return claimed
     finds_keys=True,
 )
 
+ANNOUNCE_PLAY: Final = Script(
+    "announce_play",
+    """
+-- Publishes that a seat has opened a Play stream, with the store's time as its order among others.
+-- KEYS 1 room, which is neither read nor written: it only says where
+-- ARGV 1 channel, 2 kind and seat, 3 stream id
+-- Returns the order: the time in microseconds, 16 digits.
+local clock = redis.call('TIME')
+local order = string.format('%010d%06d', clock[1], clock[2])
+redis.call('SPUBLISH', ARGV[1], ARGV[2] .. order .. ARGV[3])
+return order
+""",
+)
+
 HAND_OVER: Final = Script(
     "hand_over",
     """

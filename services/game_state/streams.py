@@ -7,18 +7,27 @@ both; Play adds the results of its actions.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from game_state.actions import next_legal_actions
 from game_state.feeds import Watcher, steps_after
-from game_state.projection import decode_cursor, require_reader, snapshot_message, timestamp
+from game_state.projection import (
+    COMMIT_ID_BYTES,
+    decode_cursor,
+    encode_cursor,
+    require_reader,
+    snapshot_message,
+    timestamp,
+)
 from game_state.repository import room_not_found
 from game_state.steps import seat_to_move
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
-from rami_kit.errors import InvalidRequest, reasons, refused, shutting_down
+from rami_kit.errors import InvalidRequest, RamiError, StoreUnavailable, reasons, refused, shutting_down
 from rami_wire import encode_field
 
 if TYPE_CHECKING:
@@ -38,6 +47,10 @@ _HEARTBEAT: Final = _FIELDS["heartbeat"].number
 _RESULTS: Final = _FIELDS["results"].number
 RESULTS_LIMIT: Final = 64
 """Results that wait for a viewer who reads slowly; its next action is taken up when fewer do."""
+LAST_WORDS_SECONDS: Final = 2.5
+"""How long a stream that ends waits for what becomes of the action that it took last."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,10 @@ class RoomStream:
         self._results: deque[tuple[int, bytes]] = deque()
         self._results_sent = asyncio.Event()
         self._failure: Exception | None = None
+        self.judging = False
+        """An action has been taken from the client, and what becomes of it is not known yet."""
+        self.closing = False
+        """The stream is about to end: no further action is taken."""
         self.watcher = Watcher()
 
     async def __aenter__(self) -> Self:
@@ -127,22 +144,55 @@ class RoomStream:
         viewers.inc()
         try:
             while not self._ended:
-                self._require_going_on()
+                end = self._reason_to_end()
+                if end is not None:
+                    async with aclosing(self._last_words()) as last_words:
+                        async for message in last_words:
+                            yield message
+                    raise end
+                await self._ask_who_plays()
                 message = await self._news()
                 if message:
                     yield message
                 elif not await self.watcher.wait(self._parts.heartbeat_seconds):
-                    yield self._heartbeat()
+                    yield await self._sign_of_life()
         finally:
             viewers.dec()
 
-    def _require_going_on(self) -> None:
+    def _reason_to_end(self) -> Exception | None:
         if self._failure is not None:
-            raise self._failure
+            return self._failure
         if self.watcher.superseded:
-            raise refused(reasons.ERROR_REASON_STREAM_SUPERSEDED, "a newer Play stream has taken over")
+            return refused(reasons.ERROR_REASON_STREAM_SUPERSEDED, "a newer Play stream has taken over")
         if self._parts.draining.is_set():
-            raise shutting_down()
+            return shutting_down()
+        return None
+
+    async def _last_words(self) -> AsyncGenerator[bytes]:
+        """What is still to be told before the stream ends: what has become of the actions that it took."""
+        self.closing = True
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + LAST_WORDS_SECONDS
+        while (self.judging or self._results) and clock() < deadline:
+            try:
+                message = await self._news()
+            except RamiError as error:
+                _log.debug("a stream ends without its last words: %s", error)
+                return
+            if message:
+                yield message
+            else:
+                await self.watcher.wait(deadline - clock())
+
+    async def _ask_who_plays(self) -> None:
+        """Where the notice of a newer Play stream may have been lost: ask, and be told."""
+        notice = self.watcher.take_doubt()
+        if notice is None:
+            return
+        try:
+            await self._parts.repository.ask_who_plays(self._room_id, notice)
+        except StoreUnavailable:
+            self.watcher.doubt()  # asked again with the next news or heartbeat
 
     async def _open(self) -> bytes:
         """What brings the viewer from its cursor to now; empty when it is there already."""
@@ -219,7 +269,9 @@ class RoomStream:
         """A snapshot in place of steps that were lost; says so when the viewer's past is no longer true."""
         repository = self._parts.repository
         place = self._place
-        room = await repository.get(self._room_id)
+        room = await repository.find(self._room_id)
+        if room is None:
+            return self._gone()
         self._look_at(room)
         history = await steps_after(repository, self._room_id, place.version, place.commit_id)
         return self._snapshot(room, rewound=not history.known)
@@ -253,6 +305,31 @@ class RoomStream:
             ready.append(encode_field(_RESULTS, self._results.popleft()[1]))
         self._results_sent.set()
         return b"".join(ready)
+
+    def _gone(self) -> bytes:
+        """The end of a room that closed, or was lost, without a word to this viewer."""
+        self._ended = True
+        version = self._place.version + 1
+        closed = event_pb2.Change(room_closed=event_pb2.RoomClosed(reason=event_pb2.ROOM_CLOSE_REASON_GONE))
+        event = event_pb2.Event(
+            version=version,
+            cursor=encode_cursor(version, bytes(COMMIT_ID_BYTES)),
+            time=timestamp(self._parts.repository.now_ms()),
+            changes=[closed],
+        )
+        return encode_field(_EVENTS, event.SerializeToString())
+
+    async def _sign_of_life(self) -> bytes:
+        """What a stream says that has been quiet for long: a heartbeat, once the store has confirmed the silence."""
+        try:
+            room = await self._parts.repository.find(self._room_id)
+        except StoreUnavailable:
+            return self._heartbeat()
+        if room is None:
+            return self._gone()
+        if (room.version, room.commit_id) != (self._place.version, self._place.commit_id):
+            self._feed.fill()
+        return self._heartbeat()
 
     def _heartbeat(self) -> bytes:
         now = timestamp(self._parts.repository.now_ms())

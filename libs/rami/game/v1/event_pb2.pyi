@@ -109,6 +109,10 @@ class _RoomCloseReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RoomC
     """Nothing happened for too long."""
     ROOM_CLOSE_REASON_DESERTED: _RoomCloseReason.ValueType  # 2
     """The last person left before the match."""
+    ROOM_CLOSE_REASON_GONE: _RoomCloseReason.ValueType  # 3
+    """It closed, or was lost, while the stream could not follow: what led to it is not told, nor in which version. The
+    version of such an event only follows the last one of its stream, and its cursor resumes nothing.
+    """
 
 class RoomCloseReason(_RoomCloseReason, metaclass=_RoomCloseReasonEnumTypeWrapper):
     """Why a room is gone."""
@@ -119,6 +123,10 @@ ROOM_CLOSE_REASON_EXPIRED: RoomCloseReason.ValueType  # 1
 """Nothing happened for too long."""
 ROOM_CLOSE_REASON_DESERTED: RoomCloseReason.ValueType  # 2
 """The last person left before the match."""
+ROOM_CLOSE_REASON_GONE: RoomCloseReason.ValueType  # 3
+"""It closed, or was lost, while the stream could not follow: what led to it is not told, nor in which version. The
+version of such an event only follows the last one of its stream, and its cursor resumes nothing.
+"""
 Global___RoomCloseReason: _TypeAlias = RoomCloseReason  # noqa: Y015
 
 @_typing.final

@@ -222,8 +222,9 @@ class GameServiceServicer:
         """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
         know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
         new snapshot, and stays a spectator where that is allowed.
-        Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
-        cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
+        Ends with OK after room_closed, also where the stream missed how the room went (ROOM_CLOSE_REASON_GONE);
+        with UNAVAILABLE when the replica goes away (resume with the last cursor; NOT_FOUND then says that the room
+        went meanwhile), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -232,7 +233,8 @@ class GameServiceServicer:
     def Play(self, request_iterator, context):
         """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
         result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
-        seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
+        seat ends the older one with ABORTED STREAM_SUPERSEDED. Whatever ends it, results of actions that it had taken
+        come before. Who leaves the seat goes on watching as in WatchRoom.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -87,13 +87,15 @@ class GameServiceStub:
     """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
     know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
     new snapshot, and stays a spectator where that is allowed.
-    Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
-    cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
+    Ends with OK after room_closed, also where the stream missed how the room went (ROOM_CLOSE_REASON_GONE);
+    with UNAVAILABLE when the replica goes away (resume with the last cursor; NOT_FOUND then says that the room
+    went meanwhile), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
     """
     Play: _grpc.StreamStreamMultiCallable[_game_service_pb2.PlayRequest, _game_service_pb2.PlayResponse]
     """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
     result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
-    seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
+    seat ends the older one with ABORTED STREAM_SUPERSEDED. Whatever ends it, results of actions that it had taken
+    come before. Who leaves the seat goes on watching as in WatchRoom.
     """
     GetReplay: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _game_service_pb2.GetReplayResponse]
     """Reads the record of the match, paged by rounds. While the match is played the current round comes
@@ -167,13 +169,15 @@ class GameServiceAsyncStub(GameServiceStub):
     """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
     know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
     new snapshot, and stays a spectator where that is allowed.
-    Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
-    cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
+    Ends with OK after room_closed, also where the stream missed how the room went (ROOM_CLOSE_REASON_GONE);
+    with UNAVAILABLE when the replica goes away (resume with the last cursor; NOT_FOUND then says that the room
+    went meanwhile), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
     """
     Play: _aio.StreamStreamMultiCallable[_game_service_pb2.PlayRequest, _game_service_pb2.PlayResponse]  # type: ignore[assignment]
     """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
     result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
-    seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
+    seat ends the older one with ABORTED STREAM_SUPERSEDED. Whatever ends it, results of actions that it had taken
+    come before. Who leaves the seat goes on watching as in WatchRoom.
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _game_service_pb2.GetReplayResponse]  # type: ignore[assignment]
     """Reads the record of the match, paged by rounds. While the match is played the current round comes
@@ -310,8 +314,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Follows a room: every event after the cursor, or a snapshot first where there is none or the room does not
         know it. Bytes that no stream can have sent are INVALID_ARGUMENT. A viewer who takes or leaves a seat gets a
         new snapshot, and stays a spectator where that is allowed.
-        Ends with OK after room_closed, with UNAVAILABLE when the replica goes away (resume with the last
-        cursor), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
+        Ends with OK after room_closed, also where the stream missed how the room went (ROOM_CLOSE_REASON_GONE);
+        with UNAVAILABLE when the replica goes away (resume with the last cursor; NOT_FOUND then says that the room
+        went meanwhile), with UNAUTHENTICATED TOKEN_EXPIRED when the token does.
         """
 
     @_abc_1.abstractmethod
@@ -322,7 +327,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_game_service_pb2.PlayResponse], _abc.AsyncIterator[_game_service_pb2.PlayResponse]]:
         """Follows a room and plays in it on one stream. The first request must be a hello. A refused action is a
         result, not the end of the stream; a second hello is INVALID_ARGUMENT and ends it. A newer Play of the same
-        seat ends the older one with ABORTED STREAM_SUPERSEDED. Who leaves the seat goes on watching as in WatchRoom.
+        seat ends the older one with ABORTED STREAM_SUPERSEDED. Whatever ends it, results of actions that it had taken
+        come before. Who leaves the seat goes on watching as in WatchRoom.
         """
 
     @_abc_1.abstractmethod
