@@ -9,7 +9,7 @@ TESTS ?=
 PART ?= --help
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up play test test-chaos sim lint format gen check-gen docs bench lock clean
+.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ demo: $(STAMP) ## Start a cluster, play a real match over gRPC, show it and veri
 
 up: $(STAMP) ## Start a cluster and leave it running (Ctrl-C stops it); EDGE=1 puts Envoy in front
 	@$(BIN)/rami up $(if $(EDGE),--edge) $(ARGS)
+
+web: $(STAMP) ## Build the table in the browser, which `make up EDGE=1` then serves (needs Node.js 20.19 or newer)
+	@cd libs/rami_web && npm ci --no-audit --no-fund && npm run --silent build
 
 play: $(STAMP) ## Take a seat against bots in the terminal
 	@$(BIN)/rami play $(ARGS)

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const slow = { testTimeout: 100_000, hookTimeout: 100_000, fileParallelism: false, maxWorkers: 1 };
+const slow = { testTimeout: 300_000, hookTimeout: 120_000, fileParallelism: false, maxWorkers: 1 };
 
 export default defineConfig({
   test: {

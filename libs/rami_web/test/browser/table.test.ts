@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   act,
   checkPage,
+  checkWidth,
   DESK,
   DIST,
   launch,
@@ -54,7 +55,7 @@ for (const [name, size, dark] of [
     await picture(page, `home-${name}`, true);
     await dealAgainstBot(page, "Ada");
     await picture(page, `draw-${name}`);
-    await checkPage(page);
+    await checkWidth(page);
     let actions = 0;
     let hinted = false;
     while (await act(page)) {
@@ -109,7 +110,7 @@ test("two browsers at one table: invited by code, one leaves, autopilot plays, a
   await emmy.getByRole("button", { name: "Join" }).click();
   await emmy.getByText("The host starts the match.").waitFor();
   await picture(emmy, "lobby-phone", true);
-  await checkPage(emmy);
+  await checkWidth(emmy);
   await ada.getByText("Emmy", { exact: true }).waitFor();
   await ada.getByRole("button", { name: "Start the match" }).click();
 
@@ -187,7 +188,7 @@ test("keys alone: from the first page to the end of a match and into the rematch
     const focused = () =>
       page.evaluate(() => {
         const element = document.activeElement as HTMLInputElement | null;
-        return element?.labels?.[0]?.innerText ?? element?.innerText ?? "";
+        return element?.labels?.[0]?.textContent ?? element?.textContent ?? "";
       });
     for (let presses = 0; presses < 60; presses++) {
       await page.keyboard.press("Tab");
@@ -270,12 +271,12 @@ test("every language fits on a phone, and a quick match finds a table in it", as
     const page = await openPage(browser, home, { size: PHONE, locale: language, dark: language === "ru" });
     await page.getByRole("button", { name: text }).waitFor();
     expect(await page.evaluate(() => document.documentElement.lang)).toBe(language);
-    await checkPage(page);
+    await checkWidth(page);
     await page.getByRole("button", { name: text }).click();
     await myTurn(page);
     await act(page);
     await picture(page, `table-${language}-phone`);
-    await checkPage(page);
+    await checkWidth(page);
     if (language === "cs") {
       await page.getByRole("button", { name: "Pravidla" }).click();
       await page.getByRole("dialog").getByText("Cíl hry").waitFor();

@@ -41,7 +41,6 @@ export const cs: Locale = {
     toStart: "Zpět na začátek",
     loading: "Okamžik…",
     retry: "Zkusit znovu",
-    copy: "Kopírovat",
     copied: "Zkopírováno",
 
     yourName: "Vaše jméno u stolu",
@@ -107,7 +106,7 @@ export const cs: Locale = {
     seatEmpty: "Volné",
     you: "vy",
     host: "Hostitel",
-    botName: "Robot {n}, {level}",
+    botName: "Robot {n} ({level})",
     addBot: "Přidat robota",
     removeBot: "Odebrat robota",
     start: "Začít partii",
@@ -144,7 +143,6 @@ export const cs: Locale = {
     drawPile: "Vzít odhozenou: {card}",
     drawEnd: "Ukončit kolo: talon je prázdný",
     hand: "Vaše karty",
-    handOf: "Karty hráče {name}",
     handPoints: {
       one: "{count} bod v ruce",
       few: "{count} body v ruce",
@@ -163,7 +161,6 @@ export const cs: Locale = {
     hints: "Teď můžete",
     hintsNone: "Není co vyložit ani přiložit: vyberte kartu k odhození.",
     pick: "Vybírejte karty, nebo je přetáhněte.",
-    picked: "vybraná",
     fresh: "právě líznutá",
     useful: "lze vyložit",
     cards: { one: "{count} karta", few: "{count} karty", many: "{count} karty", other: "{count} karet" },
@@ -179,7 +176,6 @@ export const cs: Locale = {
     standIn: "Hraje za vás robot.",
     takeBack: "Hrát dál sám za sebe",
     reconnecting: "Spojení se přerušilo. Zkouší se znovu…",
-    lost: "Spojení je ztracené.",
     secondsLeft: {
       one: "Zbývá {count} sekunda",
       few: "Zbývají {count} sekundy",

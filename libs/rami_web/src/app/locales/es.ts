@@ -34,7 +34,6 @@ export const es: Locale = {
     toStart: "Volver al inicio",
     loading: "Un momento…",
     retry: "Reintentar",
-    copy: "Copiar",
     copied: "Copiado",
 
     yourName: "Tu nombre en la mesa",
@@ -89,7 +88,7 @@ export const es: Locale = {
     seatEmpty: "Libre",
     you: "tú",
     host: "Anfitrión",
-    botName: "Bot {n}, {level}",
+    botName: "Bot {n} ({level})",
     addBot: "Añadir un bot",
     removeBot: "Quitar el bot",
     start: "Empezar la partida",
@@ -124,7 +123,6 @@ export const es: Locale = {
     drawPile: "Tomar {card}",
     drawEnd: "Acabar la ronda: el mazo está vacío",
     hand: "Tu mano",
-    handOf: "Mano de {name}",
     handPoints: {
       one: "{count} punto en la mano",
       many: "{count} puntos en la mano",
@@ -142,7 +140,6 @@ export const es: Locale = {
     hints: "Ahora puedes",
     hintsNone: "Nada que bajar ni añadir: elige una carta para descartar.",
     pick: "Elige cartas o arrástralas.",
-    picked: "elegida",
     fresh: "recién robada",
     useful: "se puede bajar",
     cards: { one: "{count} carta", many: "{count} cartas", other: "{count} cartas" },
@@ -153,7 +150,6 @@ export const es: Locale = {
     standIn: "Un bot juega por ti.",
     takeBack: "Seguir yo",
     reconnecting: "Se ha cortado la conexión. Reintentando…",
-    lost: "Se ha perdido la conexión.",
     secondsLeft: {
       one: "Queda {count} segundo",
       many: "Quedan {count} segundos",

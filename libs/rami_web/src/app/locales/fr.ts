@@ -34,7 +34,6 @@ export const fr: Locale = {
     toStart: "Retour à l’accueil",
     loading: "Un instant…",
     retry: "Réessayer",
-    copy: "Copier",
     copied: "Copié",
 
     yourName: "Votre nom à la table",
@@ -89,7 +88,7 @@ export const fr: Locale = {
     seatEmpty: "Libre",
     you: "vous",
     host: "Hôte",
-    botName: "Bot {n}, {level}",
+    botName: "Bot {n} ({level})",
     addBot: "Ajouter un bot",
     removeBot: "Retirer le bot",
     start: "Commencer la partie",
@@ -124,7 +123,6 @@ export const fr: Locale = {
     drawPile: "Prendre {card}",
     drawEnd: "Finir la manche : la pioche est vide",
     hand: "Votre main",
-    handOf: "Main de {name}",
     handPoints: {
       one: "{count} point en main",
       many: "{count} points en main",
@@ -142,7 +140,6 @@ export const fr: Locale = {
     hints: "Possible maintenant",
     hintsNone: "Rien à poser ni à compléter : choisissez une carte à défausser.",
     pick: "Choisissez des cartes, ou faites-les glisser.",
-    picked: "choisie",
     fresh: "vient d’être prise",
     useful: "peut être posée",
     cards: { one: "{count} carte", many: "{count} cartes", other: "{count} cartes" },
@@ -157,7 +154,6 @@ export const fr: Locale = {
     standIn: "Un bot joue pour vous.",
     takeBack: "Reprendre la main",
     reconnecting: "La connexion est coupée. Nouvel essai…",
-    lost: "La connexion est perdue.",
     secondsLeft: {
       one: "{count} seconde restante",
       many: "{count} secondes restantes",

@@ -154,16 +154,18 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
     >
       <div class="board">
         {!over && <h1 class="hidden">{texts.t("round", { n: scene.roundNumber })}</h1>}
-        <div class="status-line">
-          <p class="turn" role="status">
-            {turnText()}
-          </p>
-          <p class="terms">
-            {texts.t("round", { n: scene.roundNumber })} · {texts.n("goal", scene.target)}
-          </p>
-        </div>
+        {!over && (
+          <div class="status-line">
+            <p class="turn" role="status">
+              {turnText()}
+            </p>
+            <p class="terms">
+              {texts.t("round", { n: scene.roundNumber })} · {texts.n("goal", scene.target)}
+            </p>
+          </div>
+        )}
         <Seats scene={scene} clock={clock} />
-        {roundEnd && !over && <RoundSummary ended={roundEnd} scene={scene} onClose={following.putAway} />}
+        {roundEnd && <RoundSummary ended={roundEnd} scene={scene} onClose={following.putAway} />}
         <Felt scene={scene} actions={own ? felt : undefined} />
         {own && !over && (
           <section class="own" aria-label={texts.t("hand")}>
@@ -243,10 +245,12 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
       </div>
       <aside class="side">
         <Log entries={log} />
-        {own && <Keys />}
-        <button type="button" class="quiet" onClick={onLeave}>
-          {texts.t("leave")}
-        </button>
+        {own && !over && <Keys />}
+        {!over && (
+          <button type="button" class="quiet" onClick={onLeave}>
+            {texts.t("leave")}
+          </button>
+        )}
       </aside>
       {drag && (
         <div class="ghost" style={{ left: `${drag.x}px`, top: `${drag.y}px` }} aria-hidden="true">
@@ -261,7 +265,6 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
   );
 
   function turnText(): string {
-    if (over) return texts.t("overTitle");
     if (own && myTurn) return texts.t(scene.drawing ? "turnDraw" : "turnPlay");
     const acting = scene.seats.find((seat) => seat.toMove);
     const line = acting

@@ -80,6 +80,14 @@ export function ReplayView({ roomId }: { roomId: string }): JSX.Element {
   );
 }
 
+function Sign({ path }: { path: string }): JSX.Element {
+  return (
+    <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+      <path d={path} fill="currentColor" stroke="currentColor" stroke-width="2" stroke-linejoin="round" />
+    </svg>
+  );
+}
+
 function Steps({ loaded: { replay, moments } }: { loaded: Loaded }): JSX.Element | null {
   const { texts, announce } = usePage();
   const [at, setAt] = useState(0);
@@ -114,10 +122,10 @@ function Steps({ loaded: { replay, moments } }: { loaded: Loaded }): JSX.Element
     setAt(Math.max(0, Math.min(last, to)));
   };
   const buttons = [
-    ["replayFirst", "⏮", 0],
-    ["replayBack", "◀", at - 1],
-    ["replayNext", "▶", at + 1],
-    ["replayLast", "⏭", last],
+    ["replayFirst", "M6 5v14M19 5 9 12l10 7z", 0],
+    ["replayBack", "M17 5 7 12l10 7z", at - 1],
+    ["replayNext", "M7 5l10 7-10 7z", at + 1],
+    ["replayLast", "M18 5v14M5 5l10 7-10 7z", last],
   ] as const;
 
   return (
@@ -134,7 +142,7 @@ function Steps({ loaded: { replay, moments } }: { loaded: Loaded }): JSX.Element
         <div class="stepper">
           {buttons.slice(0, 2).map(([key, sign, to]) => (
             <button key={key} type="button" aria-label={texts.t(key)} title={texts.t(key)} onClick={() => step(to)}>
-              {sign}
+              <Sign path={sign} />
             </button>
           ))}
           <button type="button" class="primary" onClick={() => (at >= last ? step(0) : setPlaying(!playing))}>
@@ -142,7 +150,7 @@ function Steps({ loaded: { replay, moments } }: { loaded: Loaded }): JSX.Element
           </button>
           {buttons.slice(2).map(([key, sign, to]) => (
             <button key={key} type="button" aria-label={texts.t(key)} title={texts.t(key)} onClick={() => step(to)}>
-              {sign}
+              <Sign path={sign} />
             </button>
           ))}
           <input
