@@ -1,7 +1,7 @@
 """Runs many seeds in several processes, or one with its trace: what `make sim` calls.
 
-    python -m sim --seeds 1000 --first 1        how many a minute, and the seeds that fail
-    python -m sim --replay 4711                 the plan, the trace and the findings of one
+python -m sim --seeds 1000 --first 1        how many a minute, and the seeds that fail
+python -m sim --replay 4711                 the plan, the trace and the findings of one
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ _LAST_ID: Final = (1 << 64, 0)
 
 
 WRITES: Final = frozenset(
-    b"DEL PEXPIRE SET HSET HDEL HINCRBY LPUSH LTRIM ZADD ZREM ZREMRANGEBYRANK XADD XGROUP XAUTOCLAIM XREADGROUP XACK".split()
+    b"DEL PEXPIRE SET HSET HDEL HINCRBY LPUSH LTRIM ZADD ZREM ZREMRANGEBYRANK XADD XGROUP XAUTOCLAIM XREADGROUP "
+    b"XACK".split()
 )
 """Commands that a replica or the disk has to get."""
 
@@ -111,7 +112,7 @@ class Data:
         self._values = {key: _copied(value) for key, value in kept[0].items()}
         self._ends = dict(kept[1])
 
-    def keys(self) -> list[bytes]:
+    def all_keys(self) -> list[bytes]:
         """Every key that has not expired, in order."""
         return sorted(key for key in list(self._values) if self._get(key) is not None)
 
@@ -314,9 +315,7 @@ class Data:
         else:
             entry = _entry_id(rest[0])
             if entry <= stream.last:
-                raise CommandError(
-                    "ERR The ID specified in XADD is equal or smaller than the target stream top item"
-                )
+                raise CommandError("ERR The ID specified in XADD is equal or smaller than the target stream top item")
         self._values[key] = stream
         stream.entries[entry] = list(rest[1:])
         stream.last = entry

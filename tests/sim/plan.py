@@ -128,7 +128,8 @@ class Plan:
 
     def __str__(self) -> str:
         who = f"{self.people} people, {self.seats} seats, {self.spectators} watching"
-        head = f"seed {self.seed}: {self.kind}, durability {self.durability}, {who}, {self.turns} turns, {self.rounds} rounds"
+        match = f"{self.rounds} rounds of {self.turns} turns"
+        head = f"seed {self.seed}: {self.kind}, durability {self.durability}, {who}, {match}"
         return "\n  ".join([head, *map(str, self.faults)])
 
 

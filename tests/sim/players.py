@@ -1,4 +1,4 @@
-"""Players: each uses the real SDK over simulated channels, plays its seat to the end, and comes back after any break."""
+"""Players: each uses the real SDK over simulated channels, plays to the end, and comes back after any break."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from rami_client.errors import FailedPreconditionError, NotFoundError, RpcError,
 from rami_kit import keys
 from sim.players import PAUSE_SECONDS, Player
 from sim.rooms import finish_rooms
+from sim.world import until
 from support.game_cluster import id_of
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ async def queue_story(site: Site, plan: Plan, journal: Journal, storm: Storm) ->
     for player in players:
         player.begin(player.queue_and_play())
     await storm.blow()
-    deadline = site.loop.now + QUEUE_SECONDS
-    while not all(player.room_id or player.gone for player in players) and site.loop.now < deadline:
-        await asyncio.sleep(0.1)
+    await until(lambda: all(player.room_id or player.gone for player in players), QUEUE_SECONDS)
     findings = [f"{player.name} has no seat" for player in players if not player.room_id and not player.gone]
     seated = {player.room_id: player for player in players if player.room_id}
     lost = storm.lost_acknowledged
@@ -107,7 +106,7 @@ async def queue_story(site: Site, plan: Plan, journal: Journal, storm: Storm) ->
 def _rooms(site: Site) -> dict[str, Room]:
     """All rooms of the store."""
     data, prefix = site.store.data, keys.room_key(0, "").encode()
-    tokens = [key.removeprefix(prefix).decode() for key in data.keys() if key.startswith(prefix)]
+    tokens = [key.removeprefix(prefix).decode() for key in data.all_keys() if key.startswith(prefix)]
     stored = {token: data.run(b"GET", [prefix + token.encode()]) for token in tokens if ":" not in token}
     names = {token: keys.format_room_id(0, token) for token in stored}
     return {names[token]: decode_room(names[token], room) for token, room in stored.items()}
@@ -128,9 +127,8 @@ def _check_seats(players: list[Queuer], rooms: dict[str, Room], *, lost: bool) -
     for room_id, room in rooms.items():
         if lost:
             continue
-        for seat in room.seats:
-            if seat.player_id and named[seat.player_id].room_id != room_id:
-                wrong.append(f"{named[seat.player_id].name} sits in {room_id} and was never told")
+        people = [named[seat.player_id] for seat in room.seats if seat.player_id]
+        wrong += [f"{who.name} sits in {room_id} and was never told" for who in people if who.room_id != room_id]
     return wrong
 
 

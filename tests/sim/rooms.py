@@ -9,6 +9,7 @@ from rami.game.v1 import room_pb2
 from rami.store.v1 import finished_pb2
 from rami_client.errors import NotFoundError, RamiClientError
 from rami_kit import keys
+from sim.world import until
 from support.chaos_journal import AtRest, FinishedMatches, Replayed
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ async def finish_rooms(
     """
     findings = []
     loop = site.loop
-    deadline = loop.now + END_SECONDS
-    while not all(player.over for player in players) and loop.now < deadline:
-        await asyncio.sleep(0.05)
+    await until(lambda: all(player.over for player in players), END_SECONDS)
     findings += [f"{player.name} does not know that the match is over" for player in players if not player.over]
     # A stream whose server has gone without a word is noticed late.
     await asyncio.sleep(max(QUIET_SECONDS, site.silent_until + QUIET_SECONDS - loop.now))

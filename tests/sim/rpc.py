@@ -7,6 +7,7 @@ break at any message. What a client then sees is what gRPC shows it.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +15,7 @@ import grpc
 import grpc.aio
 
 from sim.links import Link
-from sim.world import mark, this_machine
+from sim.world import mark, this_machine, until
 
 if TYPE_CHECKING:
     import random
@@ -112,9 +113,7 @@ class Server:
     async def stop(self, grace: float | None) -> None:
         """Take no more calls; those that go on after the grace are cancelled."""
         self.serving = False
-        deadline = self._network.loop.now + (grace or 0)
-        while self.calls and self._network.loop.now < deadline:
-            await asyncio.sleep(0.01)
+        await until(lambda: not self.calls, grace or 0)
         for call in list(self.calls):
             call.end_by_server(Ending(_Code.CANCELLED, "the server stops"))
 
@@ -139,6 +138,21 @@ def _bound(interceptor: Any, continuation: Any) -> Callable[[Any], Coroutine[Any
     return go_on
 
 
+class Ear(NamedTuple):
+    """Who hears of a call at its client."""
+
+    on_message: Callable[[bytes], None]
+    on_end: Callable[[Ending], None]
+
+
+class Method(NamedTuple):
+    """A method of a stub."""
+
+    path: str
+    serialize: Callable[[Any], bytes]
+    deserialize: Callable[[bytes], Any]
+
+
 class Call:
     """One RPC on its way: the server's end of it, and the lines between the two."""
 
@@ -148,8 +162,7 @@ class Call:
         path: str,
         metadata: Any,
         deadline: float | None,
-        on_message: Callable[[bytes], None],
-        on_end: Callable[[Ending], None],
+        ear: Ear,
     ) -> None:
         self.path = path
         self.metadata: tuple[tuple[str, str], ...] = tuple(metadata or ())
@@ -163,8 +176,7 @@ class Call:
         """Of a stream of requests: those that wait for the handler; None is the end."""
         self.requested = asyncio.Event()
         self._network = network = channel.network
-        self._on_message = on_message
-        self._on_end = on_end
+        self._ear = ear
         context = server.machine.context if server is not None else None
         self.up = Link(network.weather, context)
         self.down = Link(network.weather, self.client.context)
@@ -183,7 +195,7 @@ class Call:
         if not self.over:
             self.over = True
             self._network.trace.note(self._network.loop.now, self.client, self.path[-14:], ending.code.name)
-            self._on_end(ending)
+            self._ear.on_end(ending)
 
     def give_up(self, ending: Ending | None = None) -> None:
         """The client wants no more of it; the server hears so in time."""
@@ -219,7 +231,7 @@ class Call:
     def _hear(self, message: bytes) -> None:
         if not self.over:
             self._network.trace.note(self._network.loop.now, self.client, self.path[-14:], mark(message))
-            self._on_message(message)
+            self._ear.on_message(message)
 
     def _asked(self, message: bytes | None) -> None:
         self.requests.append(message)
@@ -340,36 +352,41 @@ class Channel:
         return self.network.pick(self.target, self.chance)
 
     def unary_unary(self, path: str, request_serializer: Any, response_deserializer: Any, **_: object) -> Any:
-        def method(request: Any, *, timeout: float | None = None, metadata: Any = None) -> Any:
-            return _unary(self, path, request, request_serializer(request), response_deserializer, timeout, metadata)
+        method = Method(path, request_serializer, response_deserializer)
 
-        return method
+        def call(request: Any, *, timeout: float | None = None, metadata: Any = None) -> Any:
+            return _unary(self, method, request, timeout, metadata)
+
+        return call
 
     def unary_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: object) -> Any:
-        def method(request: Any, *, metadata: Any = None) -> StreamCall:
-            stream = StreamCall(self, path, response_deserializer, request_serializer, metadata)
+        method = Method(path, request_serializer, response_deserializer)
+
+        def call(request: Any, *, metadata: Any = None) -> StreamCall:
+            stream = StreamCall(self, method, metadata)
             self.observer.said(stream.ticket, request)
             stream.call.begin(request_serializer(request))
             return stream
 
-        return method
+        return call
 
     def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: object) -> Any:
-        def method(*, metadata: Any = None) -> StreamCall:
-            stream = StreamCall(self, path, response_deserializer, request_serializer, metadata)
+        method = Method(path, request_serializer, response_deserializer)
+
+        def call(*, metadata: Any = None) -> StreamCall:
+            stream = StreamCall(self, method, metadata)
             stream.call.begin(None)
             return stream
 
-        return method
+        return call
 
-    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:  # noqa: ARG002, FBT001, FBT002
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:  # noqa: ARG002
         servers = self.network.servers.get(self.target, [])
         ready = any(server.machine.alive and server.serving for server in servers)
         return grpc.ChannelConnectivity.READY if ready else grpc.ChannelConnectivity.TRANSIENT_FAILURE
 
     async def channel_ready(self) -> None:
-        while self.get_state() is not grpc.ChannelConnectivity.READY:
-            await asyncio.sleep(0.05)
+        await until(lambda: self.get_state() is grpc.ChannelConnectivity.READY, math.inf)
 
     async def close(self, grace: float | None = None) -> None:  # noqa: ARG002 - nothing here needs one
         for call in list(self.calls):
@@ -377,36 +394,21 @@ class Channel:
         self.calls.clear()
 
 
-async def _unary(
-    channel: Channel, path: str, request: Any, raw: bytes, deserialize: Any, timeout: float | None, metadata: Any
-) -> Any:
-    network, troubles = channel.network, channel.network.troubles
-    loop = network.loop
-    deadline = loop.now + timeout if timeout is not None else None
-    ticket = channel.observer.asked(path, request)
+async def _unary(channel: Channel, method: Method, request: Any, seconds: float | None, metadata: Any) -> Any:
+    loop = channel.network.loop
+    raw, deadline = method.serialize(request), loop.now + seconds if seconds is not None else None
+    ticket = channel.observer.asked(method.path, request)
     future: asyncio.Future[Ending] = loop.create_future()
 
     def on_end(ending: Ending) -> None:
         if not future.done():
             future.set_result(ending)
 
-    call = Call(channel, path, metadata, deadline, _ignore, on_end)
+    call = Call(channel, method.path, metadata, deadline, Ear(_ignore, on_end))
     channel.calls[call] = None
-    timer = loop.call_later(timeout, call.give_up, Ending(_Code.DEADLINE_EXCEEDED)) if timeout is not None else None
-    network.trace.note(loop.now, call.client, path[-14:], mark(raw))
-    if troubles.strikes(troubles.lost_requests):
-        if not troubles.strikes(troubles.silent):
-            call.down.send(call.finish, Ending(_Code.UNAVAILABLE, "the connection broke"))
-    else:
-        call.begin(raw)
-        if troubles.strikes(troubles.lost_answers):
-            moment = troubles.moment(0.02)
-            broken = Ending(_Code.UNAVAILABLE, "the connection broke")
-            loop.call_later(moment, _lose_answer, call, broken, troubles.strikes(troubles.silent))
-        elif troubles.strikes(troubles.impatient):
-            loop.call_later(troubles.moment(0.02), call.give_up, Ending(_Code.DEADLINE_EXCEEDED))
-        if troubles.strikes(troubles.doubled):
-            Call(channel, path, metadata, deadline, _ignore, _ignore).begin(raw)
+    timer = loop.call_later(seconds, call.give_up, Ending(_Code.DEADLINE_EXCEEDED)) if seconds is not None else None
+    channel.network.trace.note(loop.now, call.client, method.path[-14:], mark(raw))
+    _send(channel, call, raw)
     try:
         ending = await future
     except asyncio.CancelledError:
@@ -420,12 +422,29 @@ async def _unary(
         error = ending.error()
         channel.observer.answered(ticket, None, error)
         raise error
-    answer = deserialize(ending.answer)
+    answer = method.deserialize(ending.answer)
     channel.observer.answered(ticket, answer, None)
     return answer
 
 
-def _lose_answer(call: Call, ending: Ending, silent: bool) -> None:  # noqa: FBT001 - called by a timer
+def _send(channel: Channel, call: Call, raw: bytes) -> None:
+    """Send a unary call into the troubles of the moment."""
+    loop, troubles = channel.network.loop, channel.network.troubles
+    broken = Ending(_Code.UNAVAILABLE, "the connection broke")
+    if troubles.strikes(troubles.lost_requests):
+        if not troubles.strikes(troubles.silent):
+            call.down.send(call.finish, broken)
+        return
+    call.begin(raw)
+    if troubles.strikes(troubles.lost_answers):
+        loop.call_later(troubles.moment(0.02), _lose_answer, call, broken, troubles.strikes(troubles.silent))
+    elif troubles.strikes(troubles.impatient):
+        loop.call_later(troubles.moment(0.02), call.give_up, Ending(_Code.DEADLINE_EXCEEDED))
+    if troubles.strikes(troubles.doubled):
+        Call(channel, call.path, call.metadata, call.deadline, Ear(_ignore, _ignore)).begin(raw)
+
+
+def _lose_answer(call: Call, ending: Ending, silent: bool) -> None:
     if call.over:
         return
     if silent:
@@ -441,22 +460,21 @@ def _ignore(_: object) -> None:
 class StreamCall:
     """The client's end of a stream."""
 
-    def __init__(self, channel: Channel, path: str, deserialize: Any, serialize: Any, metadata: Any) -> None:
+    def __init__(self, channel: Channel, method: Method, metadata: Any) -> None:
         self._channel = channel
-        self._deserialize = deserialize
-        self._serialize = serialize
+        self._method = method
         self._messages: deque[bytes] = deque()
         self._ending: Ending | None = None
         self._news = asyncio.Event()
-        self.ticket = channel.observer.opened(path)
-        self.call = Call(channel, path, metadata, None, self._on_message, self._on_end)
+        self.ticket = channel.observer.opened(method.path)
+        self.call = Call(channel, method.path, metadata, None, Ear(self._on_message, self._on_end))
         channel.calls[self.call] = None
 
     async def write(self, request: Any) -> None:
         if self._ending is not None:
             raise asyncio.InvalidStateError("the stream is over")
         self._channel.observer.said(self.ticket, request)
-        self.call.ask(self._serialize(request))
+        self.call.ask(self._method.serialize(request))
 
     async def done_writing(self) -> None:
         self.call.ask(None)
@@ -473,7 +491,7 @@ class StreamCall:
             await self._news.wait()
         message = self._messages.popleft()
         self._channel.observer.told(self.ticket, message)
-        return self._deserialize(message)
+        return self._method.deserialize(message)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._iterate()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from game_state.service import build as build_game
 from matchmaking.service import build as build_matchmaking
-from rami_client.errors import RamiClientError
 from rami_kit.settings import Durability
 from sim.faults import Storm
 from sim.journal import Journal

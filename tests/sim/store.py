@@ -321,7 +321,7 @@ class StoreServer:
     def _wait(self, connection: Connection, seconds: float, durable: Any, in_doubt: Any) -> Any:
         if self._replica is None or connection.written <= self._replica_writes:
             return durable
-        connection.blocked = self._loop.call_later(seconds, self._unblock, connection, False)  # noqa: FBT003
+        connection.blocked = self._loop.call_later(seconds, self._unblock, connection, False)
         connection.blocked_replies = (in_doubt, durable)
         return _BLOCKED
 

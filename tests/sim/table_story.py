@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sim.site import Site
 
 
-
 def duration(seconds: float) -> Duration:
     message = Duration()
     message.FromMilliseconds(round(seconds * 1000))

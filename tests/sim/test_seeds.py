@@ -1,4 +1,4 @@
-"""Some thousands of simulated schedules of faults: whatever happens, nothing is lost, doubled, forged or left hanging."""
+"""Simulated schedules of faults, many of them: whatever happens, nothing is lost, doubled, forged or left hanging."""
 
 from __future__ import annotations
 

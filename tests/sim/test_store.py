@@ -1,4 +1,4 @@
-"""The simulated store agrees with a real server: on random commands, and on every script that simulated runs execute."""
+"""The simulated store agrees with a real server: on random commands, and on every script that runs execute."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ COMMANDS: dict[bytes, list[list[bytes]]] = {
 }
 """Every command, and what may stand in each place of it."""
 CONVERSIONS = b"""
-return {1, 2.9, '3', true, false, {4, nil, 5}, redis.call('SET', 'k', 6), redis.call('GET', 'k'), redis.call('GET', 'no'),
+return {1, 2.9, '3', true, false, {4, nil, 5}, redis.call('SET', 'k', 6), redis.call('GET', 'k'),
+  redis.call('GET', 'no'),
   redis.call('SET', 'n', 1900000000400 + ARGV[1]), redis.call('GET', 'n'), redis.pcall('HGET', 'k', 'f').err ~= nil,
   redis.call('TYPE', 'k').ok, redis.call('HMGET', 'no', 'x', 'y')[1] == false}
 """

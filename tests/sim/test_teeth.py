@@ -1,4 +1,4 @@
-"""The simulation notices what it is there to notice: services broken on purpose fail within a bounded number of seeds."""
+"""The simulation notices what it is there to notice: services broken on purpose fail within a few seeds."""
 
 from __future__ import annotations
 

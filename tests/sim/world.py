@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import datetime
+import datetime as dt
 import heapq
 import os
 import random
@@ -23,11 +23,11 @@ from unittest.mock import patch
 import jwt.api_jwt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Iterator
 
 EPOCH: Final = 1_900_000_000.0
 """Unix time at which every world begins."""
-MOST_STEPS: Final = 2_000_000
+MOST_STEPS: Final = 200_000
 """A run of more callbacks than this goes round in circles."""
 
 
@@ -112,7 +112,7 @@ class Loop(asyncio.BaseEventLoop):
         return self.now
 
     def create_task(
-        self, coro: Coroutine[Any, Any, Any], *, name: object = None, context: contextvars.Context | None = None
+        self, coro: Any, *, name: object = None, context: contextvars.Context | None = None
     ) -> asyncio.Task[Any]:
         task = asyncio.Task(coro, loop=self, name=str(name or "task"), context=context)
         machine = _machine.get(None) if context is None else context.get(_machine)
@@ -144,7 +144,8 @@ class Loop(asyncio.BaseEventLoop):
     async def create_connection(  # type: ignore[override]  # there is one kind of connection here
         self, factory: Callable[[], Any], host: str, port: int, **_options: object
     ) -> tuple[Any, Any]:
-        return await self._connect(factory, host, port)
+        connected: tuple[Any, Any] = await self._connect(factory, host, port)
+        return connected
 
     def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
         self._cancelled_timers += 1
@@ -156,14 +157,14 @@ class Loop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         ready, timers = self._ready, self._timers  # type: ignore[attr-defined]  # the base class's own
         if not ready:
-            while timers and timers[0][2]._cancelled:  # type: ignore[attr-defined]  # no property is as fast
+            while timers and timers[0][2]._cancelled:
                 heapq.heappop(timers)
             if not timers:
                 raise SimulationError("nobody waits for anything that could come")
             self.now = max(self.now, timers[0][0])
         while timers and timers[0][0] <= self.now:
             timer = heapq.heappop(timers)[2]
-            if not timer._cancelled:  # type: ignore[attr-defined]
+            if not timer._cancelled:
                 timer._scheduled = False  # type: ignore[attr-defined]
                 ready.append(timer)
         count = len(ready)
@@ -182,6 +183,17 @@ class Loop(asyncio.BaseEventLoop):
         """There is no selector."""
 
 
+async def until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something holds; False when it does not within so many seconds."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not condition():
+        if loop.time() >= deadline:
+            return False
+        await asyncio.sleep(0.05)
+    return True
+
+
 class _Random:
     """The bytes that the system asks the machine for."""
 
@@ -198,9 +210,9 @@ def virtual_world(seed: str, loop: Loop) -> Iterator[None]:
     source = _Random(f"os-{seed}")
     state = random.getstate()
 
-    class Moment(datetime.datetime):
+    class Moment(dt.datetime):
         @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> Moment:
+        def now(cls, tz: dt.tzinfo | None = None) -> Moment:
             return cls.fromtimestamp(EPOCH + loop.now, tz)
 
     with ExitStack() as stack:
@@ -221,4 +233,4 @@ def virtual_world(seed: str, loop: Loop) -> Iterator[None]:
             random.setstate(state)
 
 
-__all__ = ["EPOCH", "Loop", "Machine", "SimulationError", "Trace", "mark", "this_machine", "virtual_world"]
+__all__ = ["EPOCH", "Loop", "Machine", "SimulationError", "Trace", "mark", "this_machine", "until", "virtual_world"]
