@@ -9,7 +9,7 @@ TESTS ?=
 PART ?= --help
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench lock clean
+.PHONY: monitoring help env demo up web play test test-chaos sim lint format gen check-gen docs bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -79,6 +79,12 @@ check-gen: gen ## Fail when the committed generated code is not what the contrac
 lock: ## Choose dependency versions anew (needs uv)
 	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
+	uv pip compile --quiet pyproject.toml --extra edge --extra tracing --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --constraint requirements.lock \
+		--custom-compile-command "make lock" -o deploy/docker/requirements.lock
+	echo hatchling | uv pip compile --quiet - --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate --constraint requirements.lock \
+		--custom-compile-command "make lock" -o deploy/docker/build-requirements.lock
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

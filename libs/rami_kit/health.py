@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SERVICE_NAME: Final = "grpc.health.v1.Health"
+LIVENESS: Final = "liveness"
+"""A name that is SERVING for as long as the process answers, ready or not: what is asked before a process is ended as
+hung. One that waits for its store, or drains, must not be.
+"""
 
 _Status = health_pb2.HealthCheckResponse
 
@@ -70,7 +74,7 @@ class HealthServicer:
     async def Check(  # noqa: N802 - the name of the RPC
         self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> health_pb2.HealthCheckResponse:
-        if request.service not in self._services:
+        if request.service not in self._services and request.service != LIVENESS:
             await context.abort(grpc.StatusCode.NOT_FOUND, "no service of this name")
         return _Status(status=self._status(request.service))
 
@@ -105,6 +109,8 @@ class HealthServicer:
                 self._all_told.set()
 
     def _status(self, service: str) -> health_pb2.HealthCheckResponse.ServingStatus:
+        if service == LIVENESS:
+            return _Status.SERVING
         if service not in self._services:
             return _Status.SERVICE_UNKNOWN
         return _Status.SERVING if self._serving else _Status.NOT_SERVING
@@ -114,4 +120,4 @@ class HealthServicer:
         self._changed = asyncio.Event()
 
 
-__all__ = ["SERVICE_NAME", "HealthServicer"]
+__all__ = ["LIVENESS", "SERVICE_NAME", "HealthServicer"]

@@ -28,12 +28,12 @@ def fast_config(metrics: Mapping[str, str]) -> dict[str, Any]:
     config: dict[str, Any] = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": SCRAPE, "scrape_timeout": SCRAPE, "evaluation_interval": "1s"}
     config["rule_files"] = [str(DEPLOY / "prometheus" / "rules.yaml")]
-    for job in config["scrape_configs"]:
-        del job["dns_sd_configs"]
-        service = job["job_name"].removeprefix("rami-")
+    jobs = {job["job_name"]: job["dns_sd_configs"][0]["names"][0] for job in config["scrape_configs"]}
+    config["scrape_configs"] = []
+    for job, service in jobs.items():
         pages = [page for name, page in metrics.items() if name.partition("-")[0] == service]
-        assert pages, f"nothing in the cluster is scraped as {job['job_name']}"
-        job["static_configs"] = [{"targets": pages}]
+        assert pages or service == "edge", f"nothing in the cluster is scraped as {job}"
+        config["scrape_configs"].append({"job_name": job, "static_configs": [{"targets": pages}]})
     return config
 
 
