@@ -183,8 +183,14 @@ class Client(Queueing):
         request = game.GetViewRequest(room_id=room_id)
         return await self._calls.unary(self._game.GetView, request, room_id=room_id)
 
-    async def submit_action(self, room_id: str, action: Action, *, expected_version: int) -> game.SubmitActionResponse:
-        """Plays one action by a call of its own. Playing many, a `Table` is faster and stays current."""
+    async def submit_action(
+        self, room_id: str, action: Action, *, expected_version: int, watch: Watch | None = None
+    ) -> game.SubmitActionResponse:
+        """Plays one action by a call of its own. Playing many, a `Table` is faster and stays current.
+
+        A `watch` of the same room knows of the action as soon as the answer is here, and begins anew where the answer
+        shows that what it holds was lost.
+        """
         request = game.SubmitActionRequest(
             request_id=new_request_id(),
             room_id=room_id,
@@ -192,7 +198,10 @@ class Client(Queueing):
             action=action_to_proto(action),
             legal_actions=True,
         )
-        return await self._calls.unary(self._game.SubmitAction, request, room_id=room_id)
+        response = await self._calls.unary(self._game.SubmitAction, request, room_id=room_id)
+        if watch is not None:
+            watch.believe(response.event)
+        return response
 
     async def rematch(self, room_id: str) -> game.RematchResponse:
         """Asks for another match of those who sat in the room."""

@@ -204,6 +204,8 @@ def json_complaint(error: json_format.ParseError) -> str:
     return f"the field {fields[-1]!r} has no such value" if fields else "its values are not those of the contract"
 
 
+_LOCAL_FAILURE: Final = "Internal error from Core"
+"""What gRPC itself makes of a write on a connection that has just broken; no server has said it."""
 _NO_JSON: Final = "Failed to load JSON:"
 _FAMILIES: Final[dict[grpc.StatusCode, type[RpcError]]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
@@ -269,6 +271,8 @@ def error_from_call(error: grpc.aio.AioRpcError) -> RpcError:
                 break  # somebody else's trailer: the bare code still says what there is to say
             if status.code == code.value[0]:
                 return error_from_status(status)
+    if code is grpc.StatusCode.INTERNAL and error.details() == _LOCAL_FAILURE:
+        return UnavailableError(grpc.StatusCode.UNAVAILABLE, "the connection broke while something was written")
     return _class_of(code, "")(code, error.details() or "")
 
 

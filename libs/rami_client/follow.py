@@ -7,6 +7,7 @@ opens it again when it breaks for a reason that may pass. Reasons that do not pa
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
 from weakref import WeakSet
@@ -23,12 +24,13 @@ from rami_client.errors import (
     error_from_call,
 )
 from rami_client.sight import DivergedError
-from rami_client.state import GapError, RoomMirror, Update
+from rami_client.state import GapError, OtherPastError, RoomMirror, Update
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from types import TracebackType
 
+    from rami.game.v1 import event_pb2
     from rami_client.calls import Calls
     from rami_engine import SeatView
 
@@ -63,7 +65,7 @@ class Stream(Protocol):
     def cancel(self) -> bool: ...
 
 
-class Follower:
+class Follower(ABC):
     """Keeps a room current. Use it as an async context manager; entering waits for the first snapshot."""
 
     def __init__(self, calls: Calls, room_id: str, mirror: RoomMirror) -> None:
@@ -78,18 +80,22 @@ class Follower:
         self._ended = False
         self._heard = False
         self._divergences = 0
+        self._stream: Stream | None = None
+        self._reopening = False
 
+    @abstractmethod
     def _open(self) -> Stream:
         """Starts a stream that resumes after the mirror's cursor."""
-        raise NotImplementedError
 
-    async def _greet(self, stream: Stream) -> None:
+    # What follows is for those who need it.
+
+    async def _greet(self, stream: Stream) -> None:  # noqa: B027 - most streams need no word first
         """Says what has to be said first on a new stream."""
 
-    async def _take(self, message: News) -> None:
+    async def _take(self, message: News) -> None:  # noqa: B027 - most streams carry nothing of their own
         """Handles what only this kind of stream carries."""
 
-    def _finish(self) -> None:
+    def _finish(self) -> None:  # noqa: B027 - most have nobody who waits
         """Lets go of whoever still waits, when following has ended."""
 
     @property
@@ -166,6 +172,27 @@ class Follower:
             queue.put_nowait(None)
         return self._listen(queue)
 
+    def believe(self, event: event_pb2.Event) -> None:
+        """Takes an event that came by another way, such as the answer to SubmitAction.
+
+        The next event is applied at once, and is not told again by the stream. One that shows that what is held did not
+        happen, because the store has lost it, makes the stream begin anew: it brings a snapshot marked `rewound`.
+        """
+        if self._ended or not self.version:
+            return
+        try:
+            update = self._mirror.take_event(event)
+        except OtherPastError:
+            self._reopening = True
+            if self._stream is not None:
+                self._stream.cancel()
+        except (GapError, DivergedError):
+            return  # what lies between is on its way, and this comes with it
+        else:
+            if update is not None:
+                self._tell(update)
+                self._wake()
+
     def __aiter__(self) -> AsyncIterator[Update]:
         return self.updates()
 
@@ -206,7 +233,8 @@ class Follower:
 
     async def _read_stream(self) -> RamiClientError:
         """Reads one stream until it breaks; why it did."""
-        stream = self._open()
+        stream = self._stream = self._open()
+        self._reopening = False
         try:
             await self._greet(stream)
             while True:
@@ -226,6 +254,11 @@ class Follower:
             if self._divergences >= _DIVERGENCE_LIMIT:
                 return TableEndedError(f"what the server sends makes no sense to this client: {divergence}")
             return _broken(str(divergence))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._reopening or (task is not None and task.cancelling()):
+                raise
+            return _broken("what is held did not happen")
         except TimeoutError:
             return _broken("the stream has gone silent")
         except grpc.aio.AioRpcError as failure:
@@ -253,7 +286,7 @@ class Follower:
                 update = Update(update.version, (), True, update.rewound, update.room, update.view)
             queue.put_nowait(update)
 
-    def _record(self, update: Update) -> None:
+    def _record(self, update: Update) -> None:  # noqa: B027 - most write nothing down
         """Sees every update before anybody is told."""
 
     def _wake(self) -> None:

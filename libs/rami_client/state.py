@@ -3,6 +3,7 @@
 snapshot             replaces everything; marked `rewound`, what was held before did not happen
 event, version + 1   is applied
 event, older         is dropped: it has been applied already
+event, the same      is dropped as well; with another cursor it is of another past than what is held: OtherPastError
 event, newer         is a gap: GapError, and the stream is resumed with the cursor that is held
 event that cannot be DivergedError: the stream is opened anew for a snapshot
 """
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 class GapError(Exception):
     """An event that skips one; caught within this library, which then resumes the stream."""
+
+
+class OtherPastError(GapError):
+    """An event of the version that is held, and not the one that is held: the store has lost some of the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,11 @@ class RoomMirror:
         return Update(self.version, (), True, snapshot.rewound, self.room, view)
 
     def take_event(self, event: event_pb2.Event) -> Update | None:
-        """Applies an event; None for one that was applied before. Raises GapError and DivergedError, and
-        nothing is changed then.
+        """Applies an event; None for one that was applied before. Raises GapError, OtherPastError and DivergedError,
+        and nothing is changed then.
         """
+        if event.version == self.version and event.cursor != self.cursor and self.cursor:
+            raise OtherPastError(f"version {event.version} is not the one that is held")
         if event.version <= self.version:
             return None
         if event.version != self.version + 1 or not self.cursor:

@@ -7,6 +7,7 @@ Whatever is left open is asked for again with the same request id, until it is c
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import grpc.aio
@@ -31,7 +32,7 @@ RIVAL = 0.05
 """How often another action on the same version is sent to another replica at once."""
 
 
-class SeatedPlayer(Spectator):
+class SeatedPlayer(Spectator, ABC):
     """Somebody who also plays: what unary and streaming players share."""
 
     def __init__(
@@ -86,9 +87,9 @@ class SeatedPlayer(Spectator):
                 await self.play(legal)
                 self._idle.set()
 
+    @abstractmethod
     async def play(self, legal: event_pb2.LegalActions) -> None:
         """Choose one of the legal actions and see it through."""
-        raise NotImplementedError
 
     def choose(self, legal: event_pb2.LegalActions) -> action_pb2.Action:
         """A legal action: often a meld or lay-off where there is one, else any."""

@@ -260,6 +260,34 @@ async def test_a_rewind_is_told_and_nothing_is_sent_again() -> None:
         assert table.version == room.version == past + 1
 
 
+async def test_an_event_of_another_past_brings_a_snapshot() -> None:
+    async with playing(["ann", "bob"]) as (server, room, client, _):
+        async with client.watch(room.room_id) as watch:
+            updates = watch.updates()
+            step = room.steps[-1]
+            watch.believe(room.event(step, 0))  # what is held already
+            foreign = room.event(step, 0)
+            foreign.cursor = b"another past"
+            past = room.version
+            room.play(*_next(room), event_pb2.ACTION_SOURCE_PLAYER)
+            await eventually(lambda: watch.version == room.version, "the step is seen")
+            room.rewind(past)
+            room.play(*_next(room), event_pb2.ACTION_SOURCE_PLAYER)
+            watch.believe(room.event(room.steps[-1], 0))
+            seen = [await anext(updates), await anext(updates)]
+            assert [update.rewound for update in seen] == [False, True]
+            assert watch.version == room.version
+            assert watch.view == the_view(room)
+            before = len(server.requests("WatchRoom"))
+            watch.believe(foreign)  # older than what is held: nothing can be said of it
+            ahead = room.event(room.steps[-1], 0)
+            ahead.version += 5
+            watch.believe(ahead)  # what lies between comes by the stream
+            assert watch.version == room.version
+            assert len(server.requests("WatchRoom")) == before
+        assert watch.error is None
+
+
 async def test_a_newer_table_of_the_same_seat_supersedes_the_older() -> None:
     async with playing(["ann", "bob"]) as (server, room, client, table):
         waiting = asyncio.create_task(_last_update(table))

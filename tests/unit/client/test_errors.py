@@ -60,6 +60,16 @@ def test_an_edge_that_is_full_is_told_from_other_limits() -> None:
     assert type(errors.error_from_status(status_of("RATE_LIMITED"))) is errors.ResourceExhaustedError
 
 
+def test_a_write_on_a_broken_connection_is_unavailable_and_no_defect() -> None:
+    nothing = grpc.aio.Metadata()
+    made_here = grpc.aio.AioRpcError(grpc.StatusCode.INTERNAL, nothing, nothing, "Internal error from Core")
+    error = errors.error_from_call(made_here)
+    assert isinstance(error, errors.UnavailableError)
+    assert error.code is grpc.StatusCode.UNAVAILABLE
+    said = grpc.aio.AioRpcError(grpc.StatusCode.INTERNAL, nothing, nothing, "internal error")
+    assert isinstance(errors.error_from_call(said), errors.ServerError)
+
+
 def test_retry_info_is_in_seconds() -> None:
     error = errors.error_from_status(status_of("STORE_UNAVAILABLE", retry_after_seconds=1.5))
     assert isinstance(error, errors.UnavailableError)
