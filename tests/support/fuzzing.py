@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor as Field
+from google.protobuf.message import Message
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
-    from google.protobuf.message import Message
+MessageT = TypeVar("MessageT", bound=Message)
 
 LONGEST: Final = 60_000
 """Bytes of a broken request: just below what a service takes, since above that nothing looks at it."""
@@ -107,7 +108,7 @@ class Fuzzer:
                 raw = chance.choice(self._breaks)(raw)
         return raw[:LONGEST]
 
-    def distorted(self, message: Message) -> Message:
+    def distorted(self, message: MessageT) -> MessageT:
         """A copy with some values wrong, which parses."""
         copy = type(message)()
         copy.CopyFrom(message)
