@@ -18,7 +18,7 @@ from rami_bots.normal import WEIGHTS, cheapest_discards, normal_draw, normal_pla
 from rami_bots.patterns import LINKS
 from rami_bots.plans import best_plan
 from rami_bots.playout import Table
-from rami_bots.policy import OutOfTime, first_legal_lay, is_draw, seat_of
+from rami_bots.policy import Considered, OutOfTime, Tell, first_legal_lay, is_draw, seat_of
 from rami_bots.stalling import must_draw_stock
 from rami_bots.worlds import World, worlds
 from rami_engine import DRAW_DISCARD, DRAW_STOCK, Action, ActionKind, Mask, discard_action
@@ -67,12 +67,35 @@ class Candidate(NamedTuple):
     """The own hand before the discard, or before the draw."""
 
 
-def play_hard(view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
+class _Estimate(NamedTuple):
+    points: float | None
+    """What the round would bring, on average; None without a deal."""
+    deals: int
+
+
+class _Found(NamedTuple):
+    """What a search came to."""
+
+    best: int
+    """The place of the candidate with the clearest gain over the first; 0 where none gains clearly."""
+    estimates: tuple[_Estimate, ...]
+    """By place."""
+
+
+def play_hard(
+    view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime, tell: Tell | None = None
+) -> Action:
     """Hard's choice. The seed makes the supposed deals."""
     candidates = candidates_of(view, legal)
     if len(candidates) == 1:
+        if tell is not None:
+            tell(Considered(candidates[0].action, None))
         return candidates[0].action
-    return candidates[_clearly_best(view, candidates, seed, out_of_time)].action
+    found = _search(view, candidates, seed, out_of_time)
+    if tell is not None:
+        for candidate, estimated in zip(candidates, found.estimates, strict=True):
+            tell(Considered(candidate.action, estimated.points, estimated.deals))
+    return candidates[found.best].action
 
 
 def candidates_of(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
@@ -98,8 +121,8 @@ def _plays(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
     if lay is not None:
         return [Candidate(lay, view.melds, view.hand)]
     candidates = [
-        Candidate(discard_action(card), view.melds, view.hand)
-        for card in cheapest_discards(view, HARD_WEIGHTS[view.players])[:MAX_DISCARDS]
+        Candidate(discard_action(discard.card), view.melds, view.hand)
+        for discard in cheapest_discards(view, HARD_WEIGHTS[view.players])[:MAX_DISCARDS]
     ]
     plan = best_plan(view.hand, view.melds, ace_high)
     if plan.lays and plan.left:
@@ -118,28 +141,38 @@ def _table_after(table: Sequence[Mask], lays: Sequence[Action]) -> tuple[Mask, .
     return tuple(melds)
 
 
-def _clearly_best(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_time: OutOfTime) -> int:
-    """The place of the candidate with the clearest gain over the first; 0 where none gains clearly."""
-    gains: dict[int, list[float]] = {place: [] for place in range(1, len(candidates))}
+def _search(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_time: OutOfTime) -> _Found:
+    """Tries all candidates in the same supposed deals, fewer and fewer of them as the search goes on."""
+    gains: list[list[float]] = [[] for _ in candidates]
+    """What each brought more than the first, by place, then by deal."""
+    first: list[float] = []
+    staying = list(range(1, len(candidates)))
+    best = 0
     deals = worlds(view, knowledge_of(view), seed)
-    tried = 0
     for stage in STAGES[view.players]:
-        while tried < stage.deals and not out_of_time():
-            tried += 1
+        while len(first) < stage.deals and not out_of_time():
             world = next(deals)
-            default = round_points(view, candidates[0], world)
-            for place, gained in gains.items():
-                gained.append(round_points(view, candidates[place], world) - default)
-        if tried < MIN_DEALS:
-            return 0
-        hopes = {place: (_mean(gained), CLEAR * _error(gained)) for place, gained in gains.items()}
-        best = sorted(
-            [place for place, (mean, doubt) in hopes.items() if mean > -doubt], key=lambda place: -hopes[place][0]
-        )
-        gains = {place: gains[place] for place in best[: stage.keep]}
-        if tried < stage.deals or not gains:
+            points = round_points(view, candidates[0], world)
+            first.append(points)
+            for place in staying:
+                gains[place].append(round_points(view, candidates[place], world) - points)
+        if len(first) < MIN_DEALS:
             break
-    return next((place for place in gains if hopes[place][0] > hopes[place][1]), 0)
+        hopes = {place: _mean(gains[place]) for place in staying}
+        doubts = {place: CLEAR * _error(gains[place]) for place in staying}
+        staying.sort(key=lambda place: -hopes[place])
+        best = next((place for place in staying if hopes[place] > doubts[place]), 0)
+        staying = [place for place in staying if hopes[place] > -doubts[place]][: stage.keep]
+        if len(first) < stage.deals or not staying:
+            break
+    return _Found(best, tuple([_estimate(first, gained) for gained in [[0.0] * len(first), *gains[1:]]]))
+
+
+def _estimate(first: Sequence[float], gained: Sequence[float]) -> _Estimate:
+    """The mean points of a candidate that was tried in as many deals as it has gains over the first."""
+    if not gained:
+        return _Estimate(None, 0)
+    return _Estimate(_mean(first) + _mean(gained), len(gained))
 
 
 def round_points(view: SeatView, candidate: Candidate, world: World) -> float:

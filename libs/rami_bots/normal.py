@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rami_bots.holding import SMALL_HAND, has_to_lay, smallest_rival_hand
 from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, outs
-from rami_bots.plans import best_plan, lay_off_plan, way_out
-from rami_bots.policy import OutOfTime, can_take_discard, first_legal_lay, is_draw
+from rami_bots.plans import best_plan, lay_off_plan, tell_draws, tell_lay, way_out
+from rami_bots.policy import Considered, OutOfTime, Tell, can_take_discard, first_legal_lay, is_draw
 from rami_bots.stalling import must_draw_stock
 from rami_engine import DRAW_DISCARD, DRAW_STOCK, FULL_DECK, Action, cards_of, deadwood_points, discard_action
 
@@ -43,14 +43,26 @@ WEIGHTS: Final = Weights(out=2.0, saving=0.15)
 """Normal's own."""
 
 
-def play_normal(view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
+def play_normal(
+    view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime, tell: Tell | None = None
+) -> Action:
     """Normal's choice. It needs neither the seed nor time."""
     del seed, out_of_time
     if is_draw(legal):
+        if tell is not None:
+            tell_draws(view, legal, tell)
         return normal_draw(view, legal)
     plan = normal_plan(view)
     lay = first_legal_lay(plan.lays, legal, view.options.ace_high) if plan.lays else None
-    return lay if lay is not None else discard_action(cheapest_discards(view, WEIGHTS)[0])
+    if lay is not None:
+        if tell is not None:
+            tell_lay(lay, view.options.ace_high, tell)
+        return lay
+    discards = cheapest_discards(view, WEIGHTS)
+    if tell is not None:
+        for discard in discards:
+            tell(Considered(discard_action(discard.card), -discard.cost))
+    return discard_action(discards[0].card)
 
 
 def normal_draw(view: SeatView, legal: Sequence[Action]) -> Action:
@@ -71,7 +83,17 @@ def normal_plan(view: SeatView) -> Plan:
     return choose(view.hand, view.melds, view.options.ace_high)
 
 
-def cheapest_discards(view: SeatView, weights: Weights) -> list[Card]:
+class Discard(NamedTuple):
+    """A card of the hand as a discard."""
+
+    cost: float
+    """In points of deadwood; lower is better."""
+    negated_points: int
+    """Its points, negated: of cards that cost the same the dearest goes first."""
+    card: Card
+
+
+def cheapest_discards(view: SeatView, weights: Weights) -> list[Discard]:
     """The cards of the hand, the one it costs least to discard first."""
     hand, ace_high = view.hand, view.options.ace_high
     gone = fits_table = 0
@@ -84,15 +106,15 @@ def cheapest_discards(view: SeatView, weights: Weights) -> list[Card]:
     points = POINTS[ace_high]
     table_risk = weights.late_table_risk if smallest_rival_hand(view) <= SMALL_HAND else weights.table_risk
 
-    def cost(card: Card) -> tuple[float, int, int]:
+    def weighed(card: Card) -> Discard:
         rest = hand & ~(1 << card)
-        costs = deadwood_points(rest, ace_high) - prospects(rest, may_come, weights, ace_high)
-        costs += weights.link_risk * (LINKS[card] & may_come).bit_count()
+        cost = deadwood_points(rest, ace_high) - prospects(rest, may_come, weights, ace_high)
+        cost += weights.link_risk * (LINKS[card] & may_come).bit_count()
         if fits_table >> card & 1:
-            costs += table_risk
-        return costs, -points[card], -card
+            cost += table_risk
+        return Discard(cost, -points[card], card)
 
-    return sorted(cards_of(hand), key=cost)
+    return sorted([weighed(card) for card in cards_of(hand)], key=lambda discard: (discard[:2], -discard.card))
 
 
 def prospects(hand: Mask, may_come: Mask, weights: Weights, ace_high: bool) -> float:

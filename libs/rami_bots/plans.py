@@ -11,12 +11,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rami_bots.patterns import melded
-from rami_engine import Action, ActionKind, Mask, best_split, cards_of, deadwood_points, lay_offs_on, mask_points
+from rami_bots.policy import Considered
+from rami_engine import (
+    DRAW_DISCARD,
+    Action,
+    ActionKind,
+    Mask,
+    best_split,
+    cards_of,
+    deadwood_points,
+    lay_offs_on,
+    mask_points,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rami_engine import RuleOptions
+    from rami_bots.policy import Tell
+    from rami_engine import RuleOptions, SeatView
 
 
 class Plan(NamedTuple):
@@ -69,6 +81,22 @@ def way_out(hand: Mask, table: Sequence[Mask], options: RuleOptions) -> Plan | N
         if not plan.left:
             return Plan(plan.lays, 1 << card, mask_points(1 << card, ace_high))
     return None
+
+
+def tell_draws(view: SeatView, legal: Sequence[Action], tell: Tell) -> None:
+    """Tells of each legal draw how many points of deadwood it is known to save: 0 from the stock, which is hidden."""
+    for draw in legal:
+        saved = 0
+        if draw == DRAW_DISCARD:
+            ace_high = view.options.ace_high
+            with_top = view.hand | 1 << view.discards[-1]
+            saved = best_plan(view.hand, view.melds, ace_high).points - best_plan(with_top, view.melds, ace_high).points
+        tell(Considered(draw, saved))
+
+
+def tell_lay(lay: Action, ace_high: bool, tell: Tell) -> None:
+    """Tells of a lay how many points it rids the hand of."""
+    tell(Considered(lay, mask_points(lay.cards, ace_high)))
 
 
 def _can_lay_off(hand: Mask, table: Sequence[Mask]) -> Mask:

@@ -1,12 +1,14 @@
 """What every bot is: a pure function from what a seat sees, its legal actions and a seed to one of these actions.
 
+Asked to, it tells what it considered and what it thought of it, which changes nothing about its choice.
+
 A policy trusts its caller that the viewer is the seat to move and that the legal actions are those of the view.
 It reads no clock: where its search is long, it asks `out_of_time` between two steps of bounded length.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from rami_engine import DRAW_DISCARD, Action, ActionKind, mask_points
 
@@ -18,14 +20,31 @@ if TYPE_CHECKING:
 OutOfTime: TypeAlias = "Callable[[], bool]"
 
 
+class Considered(NamedTuple):
+    """An action that a bot weighed. It follows from what the seat sees, so it tells nothing hidden."""
+
+    action: Action
+    points: float | None
+    """What the bot thinks of it, in points, more being better; to be compared within one decision only. Of a bot that
+    searches: the points that the round would bring, negative when a rival wins it. None for what it did not estimate.
+    """
+    deals: int = 0
+    """Supposed deals that the estimate is from; 0 for a rule of thumb."""
+
+
+Tell: TypeAlias = "Callable[[Considered], None]"
+
+
 class Policy(Protocol):
     """How a bot plays."""
 
-    def __call__(self, view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime) -> Action:
+    def __call__(
+        self, view: SeatView, legal: Sequence[Action], seed: int, out_of_time: OutOfTime, tell: Tell | None = None
+    ) -> Action:
         """One of the legal actions, the same for the same arguments as long as time does not run out.
 
         `seed` is 0..2**64-1 and unrelated to every shuffle. Once `out_of_time` is true the answer comes at once,
-        from what has been searched by then.
+        from what has been searched by then. `tell` hears of everything that was weighed, the choice included.
         """
         ...  # pragma: no cover
 

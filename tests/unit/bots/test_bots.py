@@ -32,7 +32,18 @@ def test_an_unknown_id_is_an_error(unknown: str) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert rami_bots.__all__ == ["BOTS", "Bot", "OutOfTime", "Policy", "UnknownBot", "find_bot", "time_enough"]
+    assert rami_bots.__all__ == [
+        "BOTS",
+        "Bot",
+        "Considered",
+        "Decision",
+        "OutOfTime",
+        "Policy",
+        "UnknownBot",
+        "decide",
+        "find_bot",
+        "time_enough",
+    ]
 
 
 @pytest.mark.parametrize("bot", BOT_IDS)
