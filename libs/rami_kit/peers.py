@@ -2,8 +2,8 @@
 
 Behind a proxy every connection is the proxy's. RAMI_TRUSTED_PROXIES names those that are believed, and only they: from
 anybody else `x-forwarded-for` is whatever a stranger wrote into it. Read from its end, the header names the caller
-of the last proxy first; what trusted proxies added themselves is passed over. A header that is missing or unreadable
-counts as the proxy's own address, which all such calls then share.
+of the last proxy first; while that is a trusted one itself, the word before is believed as well. A header that is
+missing or unreadable counts as the nearest proxy's own address, which all such calls then share.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 FORWARDED_KEY: Final = "x-forwarded-for"
 MAX_HOPS: Final = 8
 """Trusted proxies in a row that are passed over; further ones are not looked for."""
+MAX_TEXT: Final = 64
+"""Characters of an address, with room for spaces."""
 ADDRESSES_KEPT: Final = 16_384
 """Texts of addresses whose meaning is remembered."""
 HOME_PREFIX: Final = 64
@@ -56,13 +58,15 @@ class PeerAddresses:
         texts = [value for key, value in metadata or () if key == FORWARDED_KEY]
         if not texts or not isinstance(texts[-1], str):
             return proxy
+        nearest = proxy
         for hop in reversed(texts[-1].rsplit(",", MAX_HOPS)[-MAX_HOPS:]):
-            place = self._of_hop(hop.strip()) if len(hop) <= 64 else None
+            place = self._of_hop(hop.strip()) if len(hop) <= MAX_TEXT else None
             if place is None:
-                return proxy
+                break
+            nearest = place.key
             if not place.trusted:
-                return place.key
-        return proxy
+                break
+        return nearest
 
     def _place_of_peer(self, peer: str) -> _Place:
         kind, _, rest = peer.partition(":")

@@ -43,8 +43,9 @@ def test_the_last_hop_of_a_trusted_proxy_is_believed() -> None:
 
 def test_proxies_behind_proxies_are_passed_over() -> None:
     assert seen(EDGE, "6.6.6.6, 192.0.2.1, 10.0.0.9") == "192.0.2.1"
-    assert seen(EDGE, "10.1.1.1,10.0.0.9") == "10.0.0.7", "nobody but proxies: their own address"
-    assert seen(EDGE, "192.0.2.1," + ",".join(["10.0.0.9"] * 8)) == "10.0.0.7", "as far as anybody looks"
+    assert seen(EDGE, "10.1.1.1,10.0.0.9") == "10.1.1.1", "who calls may live where the proxies do"
+    assert seen(EDGE, "192.0.2.1," + ",".join(["10.0.0.9"] * 8)) == "10.0.0.9", "as far as anybody looks"
+    assert seen(EDGE, "192.0.2.1, x, 10.0.0.9") == "10.0.0.9", "nothing is believed beyond what cannot be read"
 
 
 def test_nobody_else_is_believed() -> None:
