@@ -16,6 +16,8 @@ EXPOSED_HEADERS: Final = "grpc-status,grpc-message,grpc-status-details-bin"
 REQUEST_HEADERS: Final = (
     "authorization,content-type,grpc-timeout,rami-room-id,traceparent,tracestate,x-grpc-web,x-user-agent"
 )
+MIN_CALLS: Final = 8
+"""Calls that may wait however slow the services are: enough to keep one busy, and to see when it gets faster."""
 MAX_ADDRESSES: Final = 100_000
 """Addresses whose calls are counted at once; the one that has been quiet the longest makes room."""
 
@@ -189,7 +191,7 @@ def _adaptive(settings: EdgeSettings, name: str) -> dict[str, Any]:
                 # it lasts.
                 "min_rtt_calc_params": {
                     "fixed_value": f"{settings.target_latency_ms / 1000:g}s",
-                    "min_concurrency": max(4, settings.max_calls // 4),
+                    "min_concurrency": min(MIN_CALLS, settings.max_calls),
                     "buffer": {"value": 0},
                 },
             },

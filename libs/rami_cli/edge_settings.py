@@ -95,13 +95,13 @@ class EdgeSettings(BaseSettings):
         default=1000, ge=1, description="How many calls one address may make at once after a quiet time."
     )
     target_latency_ms: int = Field(
-        default=100,
+        default=75,
         ge=1,
         le=10_000,
         description="Half of the calls should be answered in this time; beyond, calls are refused.",
     )
     max_calls: int = Field(
-        default=128, ge=4, le=100_000, description="Most unary calls that wait for each kind of service at once."
+        default=128, ge=8, le=100_000, description="Most unary calls that wait for each kind of service at once."
     )
     max_streams: int = Field(default=50_000, ge=1, description="Most open streams to each kind of service.")
     max_connections: int = Field(default=50_000, ge=1, description="Most client connections.")

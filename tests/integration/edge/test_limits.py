@@ -21,7 +21,7 @@ LIST_ROOMS = "/rami.game.v1.GameService/ListRooms"
 async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_afterwards() -> None:
     async with (
         fake_services() as services,
-        running_edge(services, MAX_CALLS="4") as edge,
+        running_edge(services, MAX_CALLS="8") as edge,
         grpc.aio.insecure_channel(edge.target) as channel,
     ):
         (service,) = services
@@ -32,8 +32,8 @@ async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_aft
             await stream.read()
 
         service.gate.clear()
-        waiting = [asyncio.create_task(_list_rooms(stub)) for _ in range(4)]
-        await eventually(lambda: service.waiting == 4, "the service is full")
+        waiting = [asyncio.create_task(_list_rooms(stub)) for _ in range(8)]
+        await eventually(lambda: service.waiting == 8, "the service is full")
         refusals = await asyncio.gather(*(_list_rooms(stub) for _ in range(20)))
         for refusal in refusals:
             assert refusal is not None
@@ -41,7 +41,7 @@ async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_aft
             assert refusal.details() == "too many calls at once"
             assert reason_and_pause(status_of(refusal)) == ("OVERLOADED", 0.5)
             assert status_of(refusal).code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
-        assert service.waiting == 4, "none of the refused calls has reached the service"
+        assert service.waiting == 8, "none of the refused calls has reached the service"
         late = stub.WatchRoom(pb.WatchRoomRequest(room_id="a"))
         await late.read()
 
@@ -52,7 +52,7 @@ async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_aft
             assert reason_and_pause(response.details()) == ("OVERLOADED", 0.5)
 
         service.gate.set()
-        assert await asyncio.gather(*waiting) == [None] * 4
+        assert await asyncio.gather(*waiting) == [None] * 8
         for _ in range(20):
             assert await _list_rooms(stub) is None
         for stream in (*streams, late):
