@@ -2,6 +2,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { type Card, rankOf, suitOf } from "../client/cards.ts";
+import type { RuleOptions } from "../client/index.ts";
 import type { Texts } from "./i18n.ts";
 import type { Session } from "./session.ts";
 
@@ -13,6 +14,8 @@ export interface Page {
   /** Shows what went wrong; screen readers hear it at once. */
   complain(error: unknown): void;
   go(path: string): void;
+  /** What the rules dialog fills its numbers from: the options of the room in sight, if any. */
+  ruleOptions: { current: RuleOptions | undefined };
 }
 
 export const PageContext = createContext<Page | undefined>(undefined);

@@ -1,6 +1,7 @@
 /** The page: its frame, its addresses, its language and colours. */
 import { type JSX, render } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { RuleOptions } from "../client/index.ts";
 import { type Page, PageContext } from "./context.ts";
 import { LOCALES, negotiate, Texts } from "./i18n.ts";
 import { RulesDialog } from "./parts/Rules.tsx";
@@ -17,6 +18,9 @@ import { RoomView } from "./views/Room.tsx";
 const wishes = [new URLSearchParams(location.search).get("lang") ?? "", ...navigator.languages];
 const session = new Session("en");
 
+/** Of what was said lately so much is kept: a screen reader reads what is added. */
+const SAID_LIMIT = 8;
+
 function preferredTheme(): Theme {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
@@ -29,7 +33,7 @@ function App(): JSX.Element {
   const [locale, setLocale] = useState(() => negotiate([session.language ?? "", ...wishes]));
   const [theme, setTheme] = useState<Theme>(() => session.theme ?? preferredTheme());
   const [where, setWhere] = useState(path);
-  const [said, setSaid] = useState({ text: "", turn: 0 });
+  const [said, setSaid] = useState<{ id: number; text: string }[]>([]);
   const [problem, setProblem] = useState("");
   const [rulesOpen, setRulesOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
@@ -53,7 +57,9 @@ function App(): JSX.Element {
     return () => removeEventListener("hashchange", follow);
   }, []);
 
-  const announce = useCallback((text: string) => setSaid(({ turn }) => ({ text, turn: turn + 1 })), []);
+  const announce = useCallback((text: string) => {
+    setSaid((before) => [...before, { id: (before.at(-1)?.id ?? 0) + 1, text }].slice(-SAID_LIMIT));
+  }, []);
   const complain = useCallback((error: unknown) => setProblem(explain(texts, error)), [texts]);
   useEffect(() => {
     if (!problem) return;
@@ -63,7 +69,11 @@ function App(): JSX.Element {
   const go = useCallback((to: string) => {
     location.hash = to;
   }, []);
-  const page: Page = useMemo(() => ({ texts, session, announce, complain, go }), [texts, announce, complain, go]);
+  const ruleOptions = useRef<RuleOptions>();
+  const page: Page = useMemo(
+    () => ({ texts, session, announce, complain, go, ruleOptions }),
+    [texts, announce, complain, go],
+  );
 
   const [, view = "", id = ""] = where.split("/");
   return (
@@ -129,8 +139,10 @@ function App(): JSX.Element {
         {view === "replay" && <ReplayView key={id} roomId={decodeURIComponent(id)} />}
         {view !== "room" && view !== "replay" && <HomeView joinCode={view === "join" ? decodeURIComponent(id) : ""} />}
       </main>
-      <div class="hidden" aria-live="polite" data-testid="live">
-        {said.turn % 2 ? said.text : `${said.text}\u00a0`}
+      <div class="hidden" role="log" data-testid="live">
+        {said.map(({ id, text }) => (
+          <p key={id}>{text}</p>
+        ))}
       </div>
       <div class="problem" role="alert" hidden={!problem}>
         {problem}

@@ -28,7 +28,7 @@ beforeAll(async () => {
     RAMI_MAX_TURNS_PER_ROUND: "16",
     RAMI_MAX_TURNS_PER_MATCH: "20",
   };
-  [cluster, browser] = await Promise.all([Cluster.start(["--edge"], settings), launch()]);
+  [cluster, browser] = await Promise.all([Cluster.start(["--edge", "--game-replicas", "1"], settings), launch()]);
   home = `http://${cluster.addresses.edge}/`;
 });
 afterAll(async () => {

@@ -1,6 +1,9 @@
 /** Whole matches from the contract alone: over gRPC with Play, and over gRPC-Web with WatchRoom and SubmitAction. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { firstMatch } from "../../examples/first-match.ts";
 import {
   Code,
   type GetReplayResponse,
@@ -12,12 +15,12 @@ import {
   type Table,
   verifyReplay,
 } from "../../src/client/index.ts";
-import { Cluster } from "../support/cluster.ts";
+import { Cluster, WEB } from "../support/cluster.ts";
 
 let cluster: Cluster;
 
 beforeAll(async () => {
-  cluster = await Cluster.start(["--edge"]);
+  cluster = await Cluster.start(["--edge", "--game-replicas", "1"]);
 });
 afterAll(async () => cluster?.stop());
 
@@ -86,6 +89,13 @@ test("a whole match over gRPC-Web, with WatchRoom and SubmitAction, through matc
   await playOut(second);
   await check(await rami.replay(again.room?.roomId ?? ""), second);
   await Promise.all([table.close(), second.close()]);
+});
+
+test("the example of the README plays a match", async () => {
+  const example = readFileSync(join(WEB, "examples/first-match.ts"), "utf8");
+  expect(readFileSync(join(WEB, "README.md"), "utf8")).toContain(`\`\`\`ts\n${example}\`\`\``);
+  const scores = await firstMatch(`http://${cluster.addresses.edge}`);
+  expect(Math.max(...scores)).toBeGreaterThanOrEqual(20);
 });
 
 test("the view that follows from events is the one that the server sends", async () => {

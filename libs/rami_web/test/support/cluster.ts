@@ -28,7 +28,14 @@ export class Cluster {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RAMI_")));
     const child = spawn(PYTHON, ["-m", "rami_cli", "up", "--json", "--ports", "auto", ...flags], {
       cwd: folder,
-      env: { ...inherited, TMPDIR: folder, RAMI_BOT_PACE_SECONDS: "0", RAMI_BOT_FILL_WAIT_SECONDS: "0.3", ...settings },
+      env: {
+        ...inherited,
+        TMPDIR: folder,
+        RAMI_BOT_PACE_SECONDS: "0",
+        RAMI_BOT_FILL_WAIT_SECONDS: "0.3",
+        RAMI_DRAIN_GRACE_SECONDS: "2",
+        ...settings,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let said = "";

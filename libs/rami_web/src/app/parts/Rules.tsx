@@ -6,11 +6,11 @@ import { usePage } from "../context.ts";
 import { Dialog } from "./Dialog.tsx";
 
 export function RulesDialog({ onClose }: { onClose(): void }): JSX.Element {
-  const { texts, session, complain } = usePage();
+  const { texts, session, complain, ruleOptions } = usePage();
   const [sheet, setSheet] = useState<RuleSheet>();
   useEffect(() => {
-    session.rami.ruleSheet([texts.locale.tag]).then(setSheet, complain);
-  }, [texts, session, complain]);
+    session.rami.ruleSheet([texts.locale.tag], ruleOptions.current).then(setSheet, complain);
+  }, [texts, session, complain, ruleOptions]);
   return (
     <Dialog title={sheet?.title ?? texts.t("rules")} onClose={onClose}>
       {sheet ? (

@@ -322,6 +322,7 @@ function RoomLists({ toTable }: WayProps): JSX.Element {
   useEffect(() => {
     let gone = false;
     const look = async () => {
+      if (document.hidden) return;
       try {
         const [open, live] = await session.asPlayer(texts.t("guest"), () =>
           Promise.all([session.rami.listRooms(RoomStatus.LOBBY), session.rami.listRooms(RoomStatus.IN_MATCH)]),

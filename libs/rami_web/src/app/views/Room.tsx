@@ -12,7 +12,7 @@ import { LiveTable } from "./LiveTable.tsx";
 import { Lobby } from "./Lobby.tsx";
 
 export function RoomView({ roomId }: { roomId: string }): JSX.Element {
-  const { texts, session, complain, go } = usePage();
+  const { texts, session, complain, go, ruleOptions } = usePage();
   const following = useRoom(roomId);
   const { table, state } = following;
   const [leaving, setLeaving] = useState(false);
@@ -22,6 +22,14 @@ export function RoomView({ roomId }: { roomId: string }): JSX.Element {
   useEffect(() => {
     if (status === RoomStatus.OVER) end.current?.querySelector("h1")?.focus();
   }, [status]);
+
+  const options = state?.room.options?.rules;
+  useEffect(() => {
+    ruleOptions.current = options;
+    return () => {
+      ruleOptions.current = undefined;
+    };
+  }, [options, ruleOptions]);
 
   async function leave(): Promise<void> {
     if (state?.seat !== undefined || state?.room.hostPlayerId === session.playerId) {
