@@ -106,7 +106,7 @@ def _judge(
     """The version that the same mutation made before, or else what the judge returns; either is None."""
     if key is None:
         return None, judge(draft)
-    repeat = _find_repeat(draft.room, key)
+    repeat = find_repeat(draft.room, key)
     if repeat is not None:
         return repeat, None
     result = judge(draft)
@@ -117,7 +117,7 @@ def _judge(
     return None, result
 
 
-def _find_repeat(room: Room, key: RequestKey) -> int | None:
+def find_repeat(room: Room, key: RequestKey) -> int | None:
     """The version that the same mutation made before; None for a new one. Raises REQUEST_ID_REUSED."""
     found = room.requests.find(key)
     if found is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from game_state import lobby
 from game_state.actions import next_legal_actions, require_request_id
+from game_state.changes import find_repeat
 from game_state.events import CommittedStep
 from game_state.lobby import Person
 from game_state.play_stream import play_messages
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from game_state.hosting import HostedRooms
     from game_state.listing import RoomLister
     from game_state.repository import RoomRepository
+    from game_state.requests import RequestKey
     from game_state.room import Room, RoomOptions
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
@@ -113,7 +115,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             return lobby.join(draft, person, wished, with_code=by_code)
 
         changed = await self._change(room_id, judge, request)
-        seat = require_seat(changed.room, person.player_id)
+        seat = await self._seat_taken(changed, person.player_id)
         return pb.JoinRoomResponse(room=room_message(changed.room, person.player_id), seat=seat)
 
     async def LeaveRoom(self, request: pb.LeaveRoomRequest, _context: Context) -> pb.LeaveRoomResponse:
@@ -198,15 +200,20 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         return await replay_page(self._repository, room, size, request.page_token)
 
     async def Rematch(self, request: pb.RematchRequest, _context: Context) -> pb.RematchResponse:
-        require_request_id(request.request_id)
         person = _person()
+        key = request_key(person.player_id, require_request_id(request.request_id), _payload(request))
         old = await self._repository.get(request.room_id)
+        repeat = find_repeat(old, key) is not None
         number = require_seat(old, person.player_id)
         if old.status != Status.OVER:
             raise refused(reasons.ERROR_REASON_MATCH_NOT_OVER, "the match is still played", room_id=old.room_id)
         new_id = self._parts.maker.room_id("rematch", old.room_id)
-        room, seat = await self._rematch_room(old, new_id, person, number)
-        await self._parts.changer.change(old.room_id, lambda draft: lobby.note_rematch(draft, new_id))
+        if repeat:
+            room = await self._repository.get(new_id)
+            require_reader(room, person.player_id)
+            return pb.RematchResponse(room=room_message(room, person.player_id), seat=number)
+        room, seat = await self._rematch_room(old, new_id, person, number, key)
+        await self._parts.changer.change(old.room_id, lambda draft: lobby.note_rematch(draft, new_id), key)
         return pb.RematchResponse(room=room_message(room, person.player_id), seat=seat)
 
     async def ListBotProfiles(
@@ -224,7 +231,9 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             profiles=[self._parts.roster.describe(bot) for bot in page], next_page_token=page[-1] if more else ""
         )
 
-    async def _rematch_room(self, old: Room, new_id: str, person: Person, number: int) -> tuple[Room, int]:
+    async def _rematch_room(
+        self, old: Room, new_id: str, person: Person, number: int, key: RequestKey
+    ) -> tuple[Room, int]:
         """The room of a rematch with the caller in its old seat: created by the first, joined by the others."""
         seats = [Seat(bot=seat.bot) for seat in old.seats]
         seats[number] = Seat(player_id=person.player_id, name=person.name)
@@ -233,9 +242,9 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             if room.version == 1 and room.host == person.player_id:
                 return room, number
         changed = await self._parts.changer.change(
-            new_id, lambda draft: lobby.join(draft, person, number, with_code=True)
+            new_id, lambda draft: lobby.join(draft, person, number, with_code=True), key
         )
-        return changed.room, require_seat(changed.room, person.player_id)
+        return changed.room, await self._seat_taken(changed, person.player_id)
 
     async def _host(
         self, person: Person, room_id: str, options: RoomOptions, seats: Sequence[Seat], payload: bytes
@@ -262,6 +271,21 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         key = request_key(current_caller().player_id, request_id, _payload(request))
         return await self._parts.changer.change(require_room_id(room_id), judge, key)
 
+    async def _seat_taken(self, changed: Changed[int], player_id: str) -> int:
+        """The seat that a join has taken; for a repeat by who has left since, the one that it took.
+
+        Raises SPECTATORS_NOT_ALLOWED for who has left and may not see the room any more.
+        """
+        seat = changed.room.seat_of(player_id)
+        if seat is not None:
+            return seat
+        require_reader(changed.room, player_id)
+        step = await self._logged_step(changed.room.room_id, changed.version)
+        for change in step.public_changes:
+            if change.seat_changed.seat.player.player_id == player_id:
+                return change.seat_changed.seat.seat
+        return require_seat(changed.room, player_id)
+
     async def _logged_step(self, room_id: str, version: int) -> CommittedStep:
         """The step that an accepted action made before. Raises StoreUnavailable if the log lost it."""
         log = await self._repository.log(room_id, version, version, 1)
@@ -276,8 +300,8 @@ def _person() -> Person:
 
 
 def _payload(request: Message) -> bytes:
-    """What a request asks for, in one fixed encoding."""
-    return request.SerializeToString(deterministic=True)
+    """What a request asks for, in one fixed encoding. Its kind is a part: some differ in nothing else."""
+    return request.DESCRIPTOR.full_name.encode() + b"\0" + request.SerializeToString(deterministic=True)
 
 
 def _host_seat(seats: Sequence[Seat]) -> int:

@@ -163,7 +163,8 @@ class GameServiceServicer:
     def JoinRoom(self, request, context):
         """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
         keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
-        PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND.
+        PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND. A repeat by who has left since takes no
+        seat again: it names the seat that was taken, or is PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

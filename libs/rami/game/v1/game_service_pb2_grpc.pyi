@@ -56,7 +56,8 @@ class GameServiceStub:
     JoinRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinRoomRequest, _game_service_pb2.JoinRoomResponse]
     """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
     keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
-    PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND.
+    PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND. A repeat by who has left since takes no
+    seat again: it names the seat that was taken, or is PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom.
     """
     LeaveRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.LeaveRoomRequest, _game_service_pb2.LeaveRoomResponse]
     """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
@@ -138,7 +139,8 @@ class GameServiceAsyncStub(GameServiceStub):
     JoinRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinRoomRequest, _game_service_pb2.JoinRoomResponse]  # type: ignore[assignment]
     """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
     keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
-    PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND.
+    PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND. A repeat by who has left since takes no
+    seat again: it names the seat that was taken, or is PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom.
     """
     LeaveRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.LeaveRoomRequest, _game_service_pb2.LeaveRoomResponse]  # type: ignore[assignment]
     """Leaves the own seat. Before the match the seat becomes empty; during it a bot plays on. When the last
@@ -241,7 +243,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.JoinRoomResponse, _abc.Awaitable[_game_service_pb2.JoinRoomResponse]]:
         """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
         keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
-        PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND.
+        PERMISSION_DENIED JOIN_CODE_REQUIRED, NOT_FOUND JOIN_CODE_NOT_FOUND. A repeat by who has left since takes no
+        seat again: it names the seat that was taken, or is PERMISSION_DENIED SPECTATORS_NOT_ALLOWED as for GetRoom.
         """
 
     @_abc_1.abstractmethod
