@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ai_decision.frames import Answer, Chosen, Invalid
+import rami_bots
+from ai_decision.frames import Answer, Chosen, Invalid, Weighed
 from rami.ai.v1 import decision_service_pb2
 from rami_bots import find_bot
 from rami_bots.knowledge import knowledge_of
@@ -50,8 +51,10 @@ def decide(request: bytes, out_of_time: Callable[[], bool]) -> Answer:
         return Invalid(error.field, error.description)
     if legal != legal_actions_for(view):
         return Invalid("legal_actions", "must be all legal actions of the view in canonical order")
-    choice = find_bot(message.bot).policy(view, legal, message.policy_seed, out_of_time)
-    return Chosen(legal.index(choice))
+    bot = find_bot(message.bot)
+    decision = rami_bots.decide(bot, view, legal, message.policy_seed, out_of_time, explain=message.explain)
+    weighed = [Weighed(legal.index(action), points, deals) for action, points, deals in decision.considered]
+    return Chosen(legal.index(decision.action), tuple(weighed))
 
 
 def _problem_of(view: SeatView) -> Invalid | None:

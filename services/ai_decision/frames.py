@@ -5,12 +5,14 @@
 
 Integers and floats are little-endian. The deadline is in seconds of the machine's monotonic clock, which front and
 workers share. A worker first sends READY, then one answer for each job in order. The body of CHOSEN is the place of
-the chosen action (u32), of INVALID a field and what is allowed with a NUL between, of FAILED the traceback for the
-log; texts are UTF-8.
+the chosen action (u32) and, for each action that was considered where that was asked for, its place (u32), its points
+(f64, NaN for none) and the number of deals (u32); of INVALID a field and what is allowed with a NUL between, of FAILED
+the traceback for the log; texts are UTF-8.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -18,6 +20,7 @@ from typing import Final, NamedTuple
 LENGTH: Final = struct.Struct("<I")
 _DEADLINE: Final = struct.Struct("<d")
 _PLACE_SIZE: Final = 4
+_WEIGHED: Final = struct.Struct("<IdI")
 _SEPARATOR: Final = "\0"
 
 
@@ -33,10 +36,23 @@ class AnswerKind(IntEnum):
     """A defect."""
 
 
+class Weighed(NamedTuple):
+    """An action that was considered."""
+
+    place: int
+    """Its place in the request."""
+    points: float | None
+    """What it was thought to be worth; None for what was not estimated."""
+    deals: int
+    """Supposed deals that the estimate is from."""
+
+
 class Chosen(NamedTuple):
     """The chosen action, by its place in the request."""
 
     place: int
+    weighed: tuple[Weighed, ...] = ()
+    """What was considered, best first, where that was asked for."""
 
 
 class Invalid(NamedTuple):
@@ -73,8 +89,11 @@ def encode_ready() -> bytes:
 def encode_answer(answer: Answer) -> bytes:
     """The frame of an answer."""
     match answer:
-        case Chosen(place):
-            return _frame(AnswerKind.CHOSEN, place.to_bytes(_PLACE_SIZE, "little"))
+        case Chosen(place, weighed):
+            reasons = [
+                _WEIGHED.pack(one.place, math.nan if one.points is None else one.points, one.deals) for one in weighed
+            ]
+            return _frame(AnswerKind.CHOSEN, place.to_bytes(_PLACE_SIZE, "little") + b"".join(reasons))
         case Invalid(field, description):
             return _frame(AnswerKind.INVALID, f"{field}{_SEPARATOR}{description}".encode())
         case Failed(traceback):
@@ -87,8 +106,12 @@ def decode_answer(body: bytes) -> Answer | None:
     match kind:
         case AnswerKind.READY if body and not rest:
             return None
-        case AnswerKind.CHOSEN if len(rest) == _PLACE_SIZE:
-            return Chosen(int.from_bytes(rest, "little"))
+        case AnswerKind.CHOSEN if len(rest) >= _PLACE_SIZE and not (len(rest) - _PLACE_SIZE) % _WEIGHED.size:
+            weighed = [
+                Weighed(place, None if math.isnan(points) else points, deals)
+                for place, points, deals in _WEIGHED.iter_unpack(rest[_PLACE_SIZE:])
+            ]
+            return Chosen(int.from_bytes(rest[:_PLACE_SIZE], "little"), tuple(weighed))
         case AnswerKind.INVALID:
             field, _, description = rest.decode().partition(_SEPARATOR)
             return Invalid(field, description)

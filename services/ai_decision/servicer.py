@@ -61,7 +61,7 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         """Chooses one of the legal actions; what it raises stands in the .proto file."""
         remaining = context.time_remaining()
         assert remaining is not None, "no call without a deadline gets here"
-        return messages.DecideResponse(action_index=await self._counted(request, remaining))
+        return await self._counted(request, remaining)
 
     async def DecideMany(
         self, requests: AsyncIterator[messages.DecideManyRequest], _context: grpc.aio.ServicerContext[Any, Any]
@@ -95,7 +95,7 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         """The answer to one request of a stream; what would end a call is told in it."""
         response = messages.DecideManyResponse(call_id=one.call_id)
         try:
-            response.decision.action_index = await self._counted(one.request, _timeout_seconds(one))
+            response.decision.CopyFrom(await self._counted(one.request, _timeout_seconds(one)))
         except RamiError as error:
             response.error.CopyFrom(to_status(error))
         except Exception:  # noqa: BLE001 - a defect in one decision is told as INTERNAL and logged whole
@@ -103,13 +103,13 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
             response.error.CopyFrom(to_status(RamiError(reasons.ERROR_REASON_INTERNAL, INTERNAL_TEXT)))
         return response
 
-    async def _counted(self, request: messages.DecideRequest, remaining: float) -> int:
-        """The index of the choice within the seconds that remain; counted and timed whatever comes of it."""
+    async def _counted(self, request: messages.DecideRequest, remaining: float) -> messages.DecideResponse:
+        """The choice within the seconds that remain; counted and timed whatever comes of it."""
         began = time.monotonic()
         bot = _admitted(request)
         outcome = None
         try:
-            index = await self._decide(request, bot, began + remaining - RESERVE_SECONDS)
+            response = await self._decide(request, bot, began + remaining - RESERVE_SECONDS)
             outcome = "ok"
         except RamiError as error:
             outcome = _OUTCOMES[error.reason]
@@ -121,9 +121,9 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
                 outcome = "timeout" if seconds >= remaining else "cancelled"
             self._metrics.decisions.labels(bot.id, outcome).inc()
             self._metrics.seconds.labels(bot.id).observe(seconds)
-        return index
+        return response
 
-    async def _decide(self, request: messages.DecideRequest, bot: Bot, deadline: float) -> int:
+    async def _decide(self, request: messages.DecideRequest, bot: Bot, deadline: float) -> messages.DecideResponse:
         people = request.service_class != messages.SERVICE_CLASS_BOTS_ONLY
         try:
             answer = await self._pool.decide(request.SerializeToString(), deadline, quick=bot.quick, people=people)
@@ -140,8 +140,14 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         except WorkersLost:
             raise RamiError(reasons.ERROR_REASON_INTERNAL, "workers died of a decision") from None
         match answer:
-            case Chosen(place):
-                return place
+            case Chosen(place, weighed):
+                return messages.DecideResponse(
+                    action_index=place,
+                    candidates=[
+                        messages.Candidate(action_index=one, points=points, deals=deals)
+                        for one, points, deals in weighed
+                    ],
+                )
             case Invalid(field, description):
                 raise InvalidRequest(field, description)
             case Failed(traceback):

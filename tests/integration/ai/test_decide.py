@@ -47,6 +47,21 @@ async def test_every_bot_decides_as_its_policy_does(served: Served) -> None:
                 assert answer.action_index == legal.index(expected)
 
 
+async def test_asked_why_it_answers_with_what_it_considered(served: Served) -> None:
+    request = request_for(some_turn(), "hard", 9)
+    silent = await served.stub.Decide(request, timeout=CALL_SECONDS, metadata=caller())
+    request.explain = True
+    told = await served.stub.Decide(request, timeout=CALL_SECONDS, metadata=caller())
+    assert not silent.candidates
+    assert told.action_index == silent.action_index
+    assert told.action_index in [one.action_index for one in told.candidates]
+    assert all(one.action_index < len(request.legal_actions) for one in told.candidates)
+    tried = [one for one in told.candidates if one.HasField("points")]
+    assert tried
+    assert all(one.deals for one in tried)
+    assert [one.points for one in tried] == sorted([one.points for one in tried], reverse=True)
+
+
 async def test_decisions_are_counted_by_bot_and_outcome(served: Served) -> None:
     request = request_for(some_turn(), "easy")
     await served.stub.Decide(request, timeout=CALL_SECONDS, metadata=caller())

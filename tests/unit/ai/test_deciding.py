@@ -5,8 +5,9 @@ import pytest
 from ai_decision.deciding import decide
 from ai_decision.frames import Chosen, Invalid
 from ai_decision.warming import sample_request, warm_up
-from rami_bots import BOTS, find_bot, time_enough
-from rami_engine import Phase, cards_of, format_card, legal_actions, seat_view
+from rami_bots import BOTS, Bot, find_bot, time_enough
+from rami_bots import decide as bots_decide
+from rami_engine import Phase, cards_of, format_card, legal_actions, legal_actions_for, seat_view
 from unit.ai.requests import request_for, some_turn
 from unit.ai.wrong_requests import SPOILED, Spoiled
 from unit.engine.positions import round_of
@@ -22,6 +23,23 @@ def test_the_answer_is_what_the_policy_chooses_from_the_view(bot: str, phase: Ph
     expected = find_bot(bot).policy(seat_view(match, seat), legal, 77, time_enough)
     answer = decide(request_for(match, bot, 77).SerializeToString(), time_enough)
     assert answer == Chosen(legal.index(expected))
+
+
+@pytest.mark.parametrize("bot", BOTS, ids=lambda bot: bot.id)
+def test_asked_why_it_tells_what_was_considered_by_places_in_the_request(bot: Bot) -> None:
+    match = some_turn(2)
+    view = seat_view(match, round_of(match).turn)
+    request = request_for(match, bot.id, 77)
+    silent = decide(request.SerializeToString(), time_enough)
+    request.explain = True
+    told = decide(request.SerializeToString(), time_enough)
+    assert isinstance(silent, Chosen)
+    assert isinstance(told, Chosen)
+    assert (silent.weighed, told.place) == ((), silent.place)
+    legal = legal_actions_for(view)
+    expected = bots_decide(bot, view, legal, 77, time_enough, explain=True).considered
+    assert [(legal[one.place], one.points, one.deals) for one in told.weighed] == list(expected)
+    assert told.place in [one.place for one in told.weighed]
 
 
 @pytest.mark.parametrize("spoiled", SPOILED, ids=str)

@@ -8,6 +8,7 @@ from ai_decision.frames import (
     Chosen,
     Failed,
     Invalid,
+    Weighed,
     decode_answer,
     decode_job,
     encode_answer,
@@ -29,7 +30,14 @@ def test_jobs_round_trip(request_bytes: bytes, deadline: float) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [Chosen(0), Chosen(2**32 - 1), Invalid("view.seat", "must be set: é"), Failed("Traceback\n\0\n"), Failed("")],
+    [
+        Chosen(0),
+        Chosen(2**32 - 1),
+        Chosen(3, (Weighed(3, -1.5, 160), Weighed(0, None, 0))),
+        Invalid("view.seat", "must be set: é"),
+        Failed("Traceback\n\0\n"),
+        Failed(""),
+    ],
 )
 def test_answers_round_trip(answer: Answer) -> None:
     decoded = decode_answer(body_of(encode_answer(answer)))
@@ -41,7 +49,7 @@ def test_ready_is_no_answer() -> None:
     assert decode_answer(body_of(encode_ready())) is None
 
 
-@pytest.mark.parametrize("body", [b"", b"\x07", b"\x01\x01", b"\x02\xff\xfe", b"\x03\xff"])
+@pytest.mark.parametrize("body", [b"", b"\x07", b"\x01\x01", b"\x01" + b"\0" * 19, b"\x02\xff\xfe", b"\x03\xff"])
 def test_nonsense_is_an_error(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"no answer|decode"):
         decode_answer(body)

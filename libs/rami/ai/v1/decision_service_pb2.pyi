@@ -58,12 +58,15 @@ class DecideRequest(_message.Message):
     BOT_FIELD_NUMBER: _builtins.int
     POLICY_SEED_FIELD_NUMBER: _builtins.int
     SERVICE_CLASS_FIELD_NUMBER: _builtins.int
+    EXPLAIN_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The id of the bot profile."""
     policy_seed: _builtins.int
     """Breaks ties and drives sampling. Unrelated to every shuffle seed."""
     service_class: Global___ServiceClass.ValueType
     """Who waits for the decision; unspecified counts as people. Has no influence on what is chosen."""
+    explain: _builtins.bool
+    """Whether the answer tells what was considered. Has no influence on what is chosen."""
     @_builtins.property
     def view(self) -> _view_pb2.SeatView:
         """What the seat to move sees; its seat is set, and its rules_id and rules_version must be those that the service plays."""
@@ -80,10 +83,11 @@ class DecideRequest(_message.Message):
         bot: _builtins.str = ...,
         policy_seed: _builtins.int = ...,
         service_class: Global___ServiceClass.ValueType = ...,
+        explain: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "legal_actions", b"legal_actions", "policy_seed", b"policy_seed", "service_class", b"service_class", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "explain", b"explain", "legal_actions", b"legal_actions", "policy_seed", b"policy_seed", "service_class", b"service_class", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -96,20 +100,62 @@ class DecideResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ACTION_INDEX_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
     action_index: _builtins.int
     """The index of the chosen action in legal_actions."""
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Candidate]:
+        """What was considered, the chosen action included, best first; what was not estimated comes last. Empty unless the
+        request has explain. Follows from the view alone: it tells of no hidden card.
+        """
+
     def __init__(
         self,
         *,
         action_index: _builtins.int = ...,
+        candidates: _abc.Iterable[Global___Candidate] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_index", b"action_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_index", b"action_index", "candidates", b"candidates"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DecideResponse: _TypeAlias = DecideResponse  # noqa: Y015
+
+@_typing.final
+class Candidate(_message.Message):
+    """An action that a bot considered."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTION_INDEX_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    DEALS_FIELD_NUMBER: _builtins.int
+    action_index: _builtins.int
+    """Its index in legal_actions."""
+    points: _builtins.float
+    """What the bot thinks of it, in points, more being better; to be compared within one answer only. Of a bot that searches:
+    the points that the round would bring, negative when a rival wins it. Unset for what was not estimated.
+    """
+    deals: _builtins.int
+    """The number of supposed deals that the estimate is from; 0 for a rule of thumb."""
+    def __init__(
+        self,
+        *,
+        action_index: _builtins.int = ...,
+        points: _builtins.float | None = ...,
+        deals: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_points", b"_points", "points", b"points"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_points", b"_points", "action_index", b"action_index", "deals", b"deals", "points", b"points"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__points: _TypeAlias = _typing.Literal["points"]  # noqa: Y015
+    _WhichOneofArgType__points: _TypeAlias = _typing.Literal["_points", b"_points"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__points) -> _WhichOneofReturnType__points | None: ...
+
+Global___Candidate: _TypeAlias = Candidate  # noqa: Y015
 
 @_typing.final
 class DecideManyRequest(_message.Message):
