@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rami_kit.rates import Buckets, Rate, charge_message, set_message_charge
@@ -42,6 +42,7 @@ def test_callers_do_not_share() -> None:
     assert some.take("ann") > 0
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 1e6), st.integers(1, 1000), st.lists(st.floats(0, 2), max_size=60), st.integers())
 def test_no_more_than_the_burst_and_the_rate(per_second: float, burst: int, steps: list[float], seed: int) -> None:
     some, clock = buckets(per_second, burst)
@@ -52,6 +53,7 @@ def test_no_more_than_the_burst_and_the_rate(per_second: float, burst: int, step
     assert taken <= burst + (clock.now - 1000.0) * per_second + 1e-3
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 1e6), st.integers(1, 1000))
 def test_a_caller_who_waits_as_told_gets_in(per_second: float, burst: int) -> None:
     some, clock = buckets(per_second, burst)
