@@ -8,17 +8,38 @@ from __future__ import annotations
 
 from typing import Final
 
+from google.protobuf.message import DecodeError
+
 from game_state.requests import RequestMemory
 from game_state.room import Room, RoomOptions, Seat, Status
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import Guards, RuleOptions, SeedChain
-from rami_kit.errors import StoreError
+from rami_kit.errors import RamiError, StoreError, reasons
 from rami_wire import match_from_store, match_to_store
 
 SCHEMA: Final = 1
-"""The layout that this build writes and reads."""
+"""The layout that this build writes. A field that an older build would lose when it writes the room back needs a new
+one, since that build is then refused the room instead; tests/golden keeps rooms of every layout for `READ`.
+"""
+READ: Final = frozenset({SCHEMA})
+"""The layouts that this build reads."""
+NEWER_RETRY_SECONDS: Final = 1.0
 
 HEADER_BYTES: Final = 16
+
+
+class NewerRoom(RamiError):  # noqa: N818 - named for what was met
+    """A newer build has written the room (UNAVAILABLE): during an upgrade another replica answers, or this one soon
+    is another.
+    """
+
+    def __init__(self, room_id: str, schema: int) -> None:
+        super().__init__(
+            reasons.ERROR_REASON_PEER_UNAVAILABLE,
+            f"room {room_id} is stored in layout {schema} of a newer version of the service; this one reads {SCHEMA}",
+            metadata={"peer": "game"},
+            retry_after_seconds=NEWER_RETRY_SECONDS,
+        )
 
 
 def room_header(room: Room) -> bytes:
@@ -77,10 +98,17 @@ def encode_room(room: Room) -> bytes:
 
 
 def decode_room(room_id: str, stored: bytes) -> Room:
-    """The room of a stored value, header included. Raises StoreError for a layout unknown to this build."""
-    message = store.RoomState.FromString(stored[HEADER_BYTES:])
-    if message.schema != SCHEMA:
-        raise StoreError(f"room {room_id} is stored in layout {message.schema}, this build reads {SCHEMA}")
+    """The room of a stored value, header included. Raises NewerRoom for a layout of a later build, StoreError
+    for what no build has written.
+    """
+    try:
+        message = store.RoomState.FromString(stored[HEADER_BYTES:])
+    except DecodeError:
+        raise StoreError(f"room {room_id} is stored in bytes that are no room") from None
+    if message.schema > SCHEMA:
+        raise NewerRoom(room_id, message.schema)
+    if message.schema not in READ:
+        raise StoreError(f"room {room_id} is stored in layout {message.schema}, which this build does not read")
     kept = message.options
     rules = RuleOptions(kept.target_score, kept.ace_high, kept.discard_to_win)
     guards = Guards(message.max_turns_per_round, message.max_turns_per_match)

@@ -13,6 +13,7 @@ from heapq import nlargest
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from game_state.codec import NewerRoom
 from game_state.projection import room_message
 from game_state.room import Status
 from rami.game.v1 import game_service_pb2, room_pb2
@@ -80,7 +81,7 @@ class RoomLister:
         status, name = listing
         try:
             room = await self._repository.find(keys.format_room_id(entry.partition, entry.token))
-        except StoreError as error:
+        except (NewerRoom, StoreError) as error:
             # One that this build cannot read must not hide the others.
             _log.warning("a listed room is left out: %s", error)
             return None

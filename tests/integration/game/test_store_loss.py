@@ -144,7 +144,7 @@ async def test_a_store_that_is_away_at_the_start_is_waited_for(own_store: Embedd
         assert (await ann.create(room_options(2))).version == 1
 
 
-async def test_a_room_in_a_layout_of_another_build_is_a_defect_and_not_misread(store_url: str) -> None:
+async def test_a_room_that_a_newer_build_has_written_is_left_to_it_and_not_misread(store_url: str) -> None:
     async with game_cluster(store_url) as cluster:
         ann = cluster.player("ann")
         room = await ann.create(room_options(2))
@@ -156,6 +156,6 @@ async def test_a_room_in_a_layout_of_another_build_is_a_defect_and_not_misread(s
             later = bytes(7) + b"\x02" + stored[8:16] + b"\x08\x63" + stored[18:]
             store.client.set(f"{{p{partition}}}:room:{token}", later, px=60_000)
         refused = await refusal(ann.room(room.room_id))
-        assert refused == Refusal("INTERNAL", "INTERNAL", {})
+        assert refused == Refusal("UNAVAILABLE", "PEER_UNAVAILABLE", {"peer": "game"})
         listed = await ann.call(ann.stub.ListRooms, pb.ListRoomsRequest())
         assert [shown.room_id for shown in listed.rooms] == [other.room_id], "the others are listed all the same"
