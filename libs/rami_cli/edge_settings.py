@@ -37,6 +37,19 @@ class Endpoint(NamedTuple):
             raise ValueError("must be host:port, with commas between several")
         return cls(host, int(port))
 
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class EdgeRow(NamedTuple):
+    """One line of the table of settings; all of it is text."""
+
+    name: str
+    type: str
+    default: str
+    value: str
+    description: str
+
 
 Endpoints = Annotated[tuple[Endpoint, ...], NoDecode]
 Texts = Annotated[tuple[str, ...], NoDecode]
@@ -160,3 +173,30 @@ def load_edge_settings() -> EdgeSettings:
             text = item["msg"].removeprefix("Value error, ")
             problems.append(f"{PREFIX}{place.upper()}: {text}" if place else text)
         raise EdgeSettingsError("; ".join(problems)) from None
+
+
+def edge_rows() -> list[EdgeRow]:
+    """Every setting of the edge, in the order in which they are defined. Raises EdgeSettingsError."""
+    settings = load_edge_settings()
+    return [
+        EdgeRow(f"{PREFIX}{name.upper()}", _kind(name), _text(field.default), _text(getattr(settings, name)), text)
+        for name, field in EdgeSettings.model_fields.items()
+        if (text := field.description) is not None
+    ]
+
+
+def _kind(name: str) -> str:
+    """The type of a setting, in a word."""
+    if name == "access_log":
+        return "all or errors or off"
+    default = EdgeSettings.model_fields[name].default
+    return "str" if default is None or isinstance(default, tuple) else type(default).__name__
+
+
+def _text(value: object) -> str:
+    """A value as one would write it in the environment."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(str(part) for part in value)
+    return str(value)

@@ -1,4 +1,4 @@
-"""`rami settings`: the settings of every service, asked of the services themselves."""
+"""`rami settings`: the settings of every service, asked of the services themselves, and those of the edge."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rami_cli.cluster import MODULES, ClusterError
+from rami_cli.edge_settings import EdgeSettingsError, edge_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,10 @@ class Setting:
 
 
 def read_settings() -> list[Setting]:
-    """Every setting, those of all services first. Raises ClusterError when a service refuses to tell."""
+    """Every setting, those of all services first and those of the edge last.
+
+    Raises ClusterError when a service or the edge cannot use what is set.
+    """
     merged: dict[tuple[str, str, str], Setting] = {}
     for service in SERVICES:
         for row in _ask(service):
@@ -56,7 +60,12 @@ def read_settings() -> list[Setting]:
                 description=row["description"],
                 services=(*known.services, service) if known is not None else (service,),
             )
-    return sorted(merged.values(), key=lambda setting: (-len(setting.services), SERVICES.index(setting.services[0])))
+    told = sorted(merged.values(), key=lambda setting: (-len(setting.services), SERVICES.index(setting.services[0])))
+    try:
+        edge = [Setting(*row, services=("edge",)) for row in edge_rows()]
+    except EdgeSettingsError as error:
+        raise ClusterError(f"the edge refuses its settings: {error}") from None
+    return [*told, *edge]
 
 
 def draw_settings(settings: list[Setting]) -> RenderableType:

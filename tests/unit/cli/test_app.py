@@ -223,6 +223,8 @@ def test_settings_come_from_the_services_themselves(monkeypatch: pytest.MonkeyPa
     assert by_name["RAMI_MODE"].value == "production"
     for missing in ("RAMI_REDIS_URL", "RAMI_JWT_SECRET", "RAMI_SERVICE_SECRET"):
         assert by_name[missing].value == "(missing)"
+    assert by_name["RAMI_EDGE_PORT"].services == ("edge",)
+    assert by_name["RAMI_EDGE_PORT"].value == by_name["RAMI_EDGE_PORT"].default == "7000"
     assert all(setting.description for setting in settings)
     lines = markdown_settings(settings).splitlines()
     assert len(lines) == len(settings) + 2
@@ -235,10 +237,15 @@ def test_settings_show_what_the_environment_sets(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RAMI_REDIS_URL", "redis://store.example:6379/0")
     monkeypatch.setenv("RAMI_SERVICE_SECRET", "k" * 32)
     monkeypatch.delenv("RAMI_JWT_SECRET", raising=False)
+    monkeypatch.setenv("RAMI_EDGE_GAME_ADDRESSES", "[fd00::1]:7001, b:1")
     by_name = {setting.name: setting.value for setting in read_settings()}
     assert by_name["RAMI_MODE"] == "development"
     assert by_name["RAMI_REDIS_URL"] == by_name["RAMI_SERVICE_SECRET"] == "(set)"
     assert by_name["RAMI_JWT_SECRET"] == "(built in)"
+    assert by_name["RAMI_EDGE_GAME_ADDRESSES"] == "[fd00::1]:7001,b:1"
+    monkeypatch.setenv("RAMI_EDGE_PORT", "none")
+    with pytest.raises(ClusterError, match="the edge refuses its settings: RAMI_EDGE_PORT"):
+        read_settings()
 
 
 def test_settings_break_no_name_on_a_narrow_terminal() -> None:
