@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 from rami.game.v1 import event_pb2
 from rami.game.v1 import game_service_pb2 as game
@@ -10,6 +11,9 @@ from rami_client import Receipt
 from rami_client.state import RoomMirror
 from rami_engine import Action, Guards, RuleOptions, fallback_action, legal_actions, seat_view
 from support.fake_room import FakeRoom
+
+if TYPE_CHECKING:
+    from rami.game.v1 import replay_pb2
 
 ENTROPY = bytes(range(100, 132))
 ROOT = bytes(range(32))
@@ -61,3 +65,15 @@ def fallback(room: FakeRoom) -> tuple[int, Action]:
     assert room.match.round is not None
     seat = room.match.round.turn
     return seat, fallback_action(seat_view(room.match, seat))
+
+
+def copy_of(replay: game.GetReplayResponse) -> game.GetReplayResponse:
+    """A replay that may be tampered with."""
+    copied = game.GetReplayResponse()
+    copied.CopyFrom(replay)
+    return copied
+
+
+def discard_of(played: replay_pb2.ReplayRound) -> int:
+    """The place (from 0) of the first discard of a round."""
+    return next(place for place, action in enumerate(played.actions) if action.action.HasField("discard"))
