@@ -160,11 +160,12 @@ def play(
     matchmaking: Annotated[
         str, typer.Option(help="With --game: gRPC target of the matchmaking service, or of the same edge.")
     ] = DEFAULT_MATCHMAKING,
+    hint: Annotated[bool, typer.Option("--hint", help="Show what the strongest bot would do in your place.")] = False,
     plain: Plain = False,
     save: Save = None,
 ) -> None:
     """Take a seat against bots. Starts a cluster unless --game names one."""
-    run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save)))
+    run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)))
 
 
 @app.command()

@@ -13,6 +13,7 @@ from rich.text import Text
 from rami.game.v1 import room_pb2, rules_pb2
 from rami_cli.choosing import HELP, ChoiceError, choose, draw_choices
 from rami_cli.cluster import Cluster, ClusterOptions
+from rami_cli.hints import hint_for
 from rami_cli.lines import LineReader
 from rami_cli.record import MatchRecord
 from rami_cli.running import with_cluster
@@ -47,6 +48,8 @@ class PlayOptions:
     plain: bool = False
     save: Path | None = None
     """A folder for the replay and the receipt of the match."""
+    hint: bool = False
+    """Whether to show what the strongest bot would do."""
 
 
 async def run_play(options: PlayOptions) -> None:
@@ -83,7 +86,7 @@ async def _connect_and_play(game: str, matchmaking: str, options: PlayOptions, c
             async with client.table(room.room_id, seat=0, receipt=record.receipt) as table:
                 await _bring_entropy(table)
                 await client.start_match(room.room_id)
-                finished = await _Game(table, console, plain=options.plain).play()
+                finished = await _Game(table, console, plain=options.plain, hints=options.hint).play()
         finally:
             if not finished:  # also when interrupted: nobody is left to wait for
                 with suppress(RpcError):
@@ -107,8 +110,12 @@ async def _bring_entropy(table: Table) -> None:
 class _Game:
     """A match on the screen, with somebody at the keyboard."""
 
-    def __init__(self, table: Table, console: Console, *, plain: bool) -> None:
+    def __init__(self, table: Table, console: Console, *, plain: bool, hints: bool = False) -> None:
         self._table = table
+        self._hints = hints
+        self._hint = Text()
+        self._hint_of = 0
+        """The version that the hint is for."""
         self._console = console
         self._redraws = console.is_terminal and not plain
         self._screen = Screen(table.room, table.view)
@@ -124,6 +131,7 @@ class _Game:
             asyncio.create_task(_pump_lines(news)),
         ]
         try:
+            await self._find_hint()
             self._show()
             while not self._table.over or not news.empty():
                 item = await news.get()
@@ -135,6 +143,7 @@ class _Game:
                     self._take(item)
                 # What is shown must be the latest: after an action its update is still on the way here.
                 if news.empty() and self._screen.version == self._table.version:
+                    await self._find_hint()
                     self._show()
             return True
         finally:
@@ -164,12 +173,21 @@ class _Game:
             except (StaleVersionError, RewoundError, ActionRefusedError) as error:
                 self._note = Text(f"The table has moved on ({error}).", style="yellow")
 
+    async def _find_hint(self) -> None:
+        """Thinks for the player when it is the player's turn, once for each version of the table."""
+        version, view, legal = self._table.version, self._table.view, self._table.legal_actions
+        if self._hints and legal and view is not None and version != self._hint_of:
+            self._hint = await asyncio.to_thread(hint_for, view, legal)
+            self._hint_of = version
+
     def _show(self) -> None:
         """Shows the table, and asks when it is the player's turn."""
         legal = self._table.legal_actions
         below = [self._note] if self._note.plain else []
         if self._note.plain != HELP:
             below += draw_choices(legal)
+            if legal and self._hint_of == self._table.version:
+                below.append(self._hint)
         if self._redraws:
             self._console.clear()
             height = HEIGHT - sum(text.plain.count("\n") + 1 for text in below)

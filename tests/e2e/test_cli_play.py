@@ -88,9 +88,10 @@ async def test_a_match_of_bots_is_watched_to_its_end(tmp_path: Path) -> None:
         assert await up.finish() == 0
 
 
-async def test_leaving_ends_the_cluster_that_was_started(tmp_path: Path) -> None:
-    async with rami("play", folder=tmp_path) as person:
+async def test_a_hint_is_shown_and_leaving_ends_the_cluster_that_was_started(tmp_path: Path) -> None:
+    async with rami("play", "--hint", folder=tmp_path) as person:
         await person.read_until(PROMPT)
+        assert "Hint: " in person.output
         person.type("q")
         assert await person.finish() == 0
         assert "You have left the table." in person.output
