@@ -41,9 +41,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CARD = re.compile(r"(?<![A-Za-z0-9_])(?:CARD_)?(?:10|[A2-9TJQK])[CDHS](?![A-Za-z0-9_])")
-CARD_NUMBERS = re.compile(r"(?<![\d.:-])\d{1,2}(?:, ?\d{1,2}){2,}(?![\d.:])")
+CARD_NUMBERS = re.compile(r"(?<!\d)\d{1,2}(?:, ?\d{1,2}){2,}(?!\d)")
 """Three numbers or more with commas between them, as a list of cards is printed."""
 DAMAGES = 100
+
+
+def test_what_is_looked_for_would_be_found() -> None:
+    for text in ("7H 8H", "CARD_7H", "hand=['TD', 'QC']", "(10C)", "discards AS"):
+        assert CARD.search(text), text
+    for text in ("[3, 17, 28]", "cards (0,1,2,51)", "Card: 7, 8, 9."):
+        assert CARD_NUMBERS.search(text), text
+    for text in (
+        "2026-11-30T01:19:21.849+00:00",
+        "p0-7hks3tdabcdefghi",
+        "id(loop)=94562887549440",
+        "HTTP/2 200, 3, ok",
+    ):
+        assert not CARD.search(text), text
+        assert not CARD_NUMBERS.search(text), text
+    hand = bytes((3, 17, 28, 40))
+    for text in (f"{hand!r}", str(list(hand)), hand.hex(), base64.b64encode(hand).decode()):
+        assert any(way in text for way in ways_of_writing(hand)), text
 
 
 def stranger_tokens() -> list[str]:
