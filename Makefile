@@ -9,7 +9,7 @@ TESTS ?=
 PART ?= --help
 
 .DEFAULT_GOAL := help
-.PHONY: monitoring help env demo up web play test test-chaos sim lint format gen check-gen docs bench lock clean
+.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench monitoring breaking release-contract lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -72,6 +72,15 @@ docs: $(STAMP) ## Refresh the table of settings in the README, and the configura
 
 monitoring: $(STAMP) ## Make the rules, alerts and dashboards of the code in deploy/monitoring
 	@PYTHONPATH=deploy $(BIN)/python -m monitoring
+
+breaking: $(STAMP) ## Fail when the contract, or what is stored, breaks those who have the last release
+	@$(BIN)/python scripts/generate.py --export-common build/protos
+	$(BIN)/buf breaking protos --exclude-imports --against "$$(ls -v protos/released/*.binpb | tail -1)"
+
+release-contract: $(STAMP) ## Keep the contract as that of the version in pyproject.toml, once it is released
+	@$(BIN)/python scripts/generate.py --export-common build/protos
+	$(BIN)/buf build protos --exclude-source-info \
+		-o "protos/released/$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml).binpb"
 
 check-gen: gen ## Fail when the committed generated code is not what the contract makes
 	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }
