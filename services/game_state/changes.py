@@ -85,7 +85,8 @@ class RoomChanger:
                 draft.changes.clear()
             if not draft.changes:
                 # A refusal, a repeat, or nothing to do: said only of the room as the store has it now.
-                if confirmed:
+                # A caller who asked for a change is told that it is done, perhaps by a step that is not durable yet.
+                if confirmed and (key is None or await repository.keep(room)):
                     return Changed(room, repeat or room.version, result, None, repeat is not None)
                 room, confirmed = await repository.get(room_id), True
                 continue

@@ -99,6 +99,8 @@ class RoomMaker:
             except CommitConflict as conflict:
                 if conflict.current is None or conflict.current.create_fingerprint != fingerprint:
                     raise request_id_reused() from None
+                if not await self._repository.keep(conflict.current):
+                    continue  # it has moved on in this moment
                 return conflict.current, False
             return draft.room, True
         raise StoreUnavailable("no free join code was found")

@@ -18,7 +18,7 @@ from game_state.events import CommittedStep
 from game_state.play_notices import ANNOUNCEMENT, QUESTION, PlayNotice
 from game_state.projection import match_result_message
 from game_state.room import Status
-from game_state.scripts import ANNOUNCE_PLAY, CLOSE, COMMIT, HAND_OVER
+from game_state.scripts import ANNOUNCE_PLAY, CLOSE, COMMIT, HAND_OVER, KEEP
 from rami.store.v1 import finished_pb2, step_pb2
 from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
@@ -185,6 +185,15 @@ class RoomRepository:
         for listener in self._listeners:
             listener.committed(room, committed)
         return committed
+
+    async def keep(self, room: Room) -> bool:
+        """Make sure that a room as it was read is as durable as the settings say; False when it has moved on.
+
+        What was read may be a step whose committer was told that it is not durable yet: only after this may
+        somebody else be told that it is done. Raises StoreUnavailable, and StoreUncertain while it is not durable.
+        """
+        partition, token = _place(room.room_id)
+        return await self._run(KEEP, [keys.room_key(partition, token)], [room_header(room)]) == 1
 
     async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
         """The steps `first` to `last` of a room's log, at most `most` of them, with their versions."""

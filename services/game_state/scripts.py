@@ -62,6 +62,19 @@ return 1
 """,
 )
 
+KEEP: Final = Script(
+    "keep",
+    """
+-- Writes a room's expiry once more: whoever waits for that write to be durable waits for the room as it stands.
+-- KEYS 1 room
+-- ARGV 1 header of the room
+-- Returns 1, or 0 when the room is at another step or gone: nothing is written then.
+if redis.call('GETRANGE', KEYS[1], 0, 15) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
+return 1
+""",
+)
+
 CLAIM_DUE: Final = Script(
     "claim_due",
     """
