@@ -138,7 +138,8 @@ class Storm:
         try:
             async with asyncio.timeout(REPLICA_SECONDS):
                 await enough.wait()
-            await asyncio.sleep(fault.share * 0.02)
+            # Long enough, now and then, for callers to ask again for what the replica does not have.
+            await asyncio.sleep(REPLICA_SECONDS + fault.seconds / 2 if fault.crash else fault.share * 0.02)
         except TimeoutError:
             pass  # nobody plays: it takes over nevertheless
         store.on_commit = None

@@ -97,7 +97,7 @@ class Fault:
 
     def __str__(self) -> str:
         trap = f" {'after' if self.after else 'before'} {self.scripts[0]} no. {self.countdown}" if self.scripts else ""
-        crash = " and crash" if self.crash else ""
+        crash = " and crash" if self.crash and self.scripts else ""
         return f"{self.at:.2f}s {self.deed}{trap}{crash} {self.victim} for {self.seconds:.2f}s"
 
 

@@ -100,7 +100,7 @@ async def queue_story(site: Site, plan: Plan, journal: Journal, storm: Storm) ->
     lost = storm.lost_acknowledged
     playing = [player for player in players if player.room_id]
     findings += await finish_rooms(site, journal, playing, seated, may_be_gone=lost)
-    return findings + list(_check_seats(players, _rooms(site), lost=lost)) + _check_queue(site)
+    return findings + _check_seats(players, _rooms(site), lost=lost) + ([] if lost else _check_queue(site))
 
 
 def _rooms(site: Site) -> dict[str, Room]:

@@ -21,9 +21,12 @@ from sim.world import Loop, Machine, SimulationError, Trace, virtual_world
 from support.chaos_checker import Fault, check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
+    from typing import TypeAlias
 
     from sim.store import StoreServer
+
+    Story: TypeAlias = Callable[[Site], Coroutine[Any, Any, None]]
 
 GAMES: Final = ("game-0", "game-1")
 QUEUES: Final = ("queue-0", "queue-1")
@@ -49,8 +52,10 @@ class Outcome(NamedTuple):
 class Run:
     """A run on its way."""
 
-    def __init__(self, plan: Plan, *, trace: bool) -> None:
+    def __init__(self, plan: Plan, *, trace: bool = False, story: Story | None = None) -> None:
+        """`story` is played in place of the plan's own."""
         self.plan = plan
+        self._story = story or self._play
         self.trace = Trace(kept=trace)
         self.findings: list[str] = []
         self.counts: dict[str, int] = {}
@@ -83,7 +88,7 @@ class Run:
                 self.site.store.on_script = self.on_script
                 with in_place_of_the_machine(self.site):
                     story = Machine("story")
-                    loop.run_until_complete(loop.create_task(self._play(self.site), context=story.context))
+                    loop.run_until_complete(loop.create_task(self._story(self.site), context=story.context))
                 loop.run_until_complete(loop.shutdown_asyncgens())
         except SimulationError as error:
             self.findings.append(f"stuck at {loop.now:.1f}s: {error}")
@@ -116,7 +121,8 @@ class Run:
         text = "".join(traceback.format_exception(error)) if error is not None else ""
         self.findings.append(f"the event loop: {context.get('message')} {text}")
 
-    async def _play(self, site: Site) -> None:
+    async def start_hosts(self, site: Site) -> None:
+        """Start every replica of the plan."""
         plan = self.plan
         common = {"durability": Durability(plan.durability), "redis_timeout_seconds": 0.6, "drain_grace_seconds": 2.0}
         for name in GAMES:
@@ -148,18 +154,9 @@ class Run:
                 site.add(name, "matchmaking", queue, build_matchmaking)
         for host in site.hosts.values():
             await host.start()
-        storm = Storm(site, plan, self.journal)
-        story = table_story if plan.kind is Kind.TABLE else queue_story
-        self.findings += await story(site, plan, self.journal, storm)
-        await self._close(site)
-        report = check(self.journal.records)
-        for finding in report.findings:
-            # A whole room may be gone with what the store has lost, if it is young enough.
-            if finding.fault is not Fault.NO_RECORD or plan.kind is Kind.TABLE or not storm.lost_acknowledged:
-                self.findings.append(str(finding))
-        self.counts = {**report.counts, **storm.counts}
 
-    async def _close(self, site: Site) -> None:
+    async def close_hosts(self, site: Site) -> None:
+        """End every replica in good order, and look at what is left of them."""
         for host in site.hosts.values():
             await host.drain()
         await asyncio.sleep(0.1)
@@ -168,6 +165,20 @@ class Run:
         channels = site.store.subscribers()
         if channels:
             self.findings.append(f"somebody still listens to {channels}")
+
+    async def _play(self, site: Site) -> None:
+        plan = self.plan
+        await self.start_hosts(site)
+        storm = Storm(site, plan, self.journal)
+        story = table_story if plan.kind is Kind.TABLE else queue_story
+        self.findings += await story(site, plan, self.journal, storm)
+        await self.close_hosts(site)
+        report = check(self.journal.records)
+        for finding in report.findings:
+            # A whole room may be gone with what the store has lost, if it is young enough.
+            if finding.fault is not Fault.NO_RECORD or plan.kind is Kind.TABLE or not storm.lost_acknowledged:
+                self.findings.append(str(finding))
+        self.counts = {**report.counts, **storm.counts}
 
 
 def run_seed(seed: int, *, trace: bool = False) -> Outcome:

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 import game_state.chains
 import game_state.feeds
 import game_state.service
+import game_state.validation
 import rami_kit.app
 import rami_kit.channels
 import rami_kit.finished_stream
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 STORE_URL: Final = "redis://store:6379/0"
 CHAINS: Final = 32
+TURN_LIMIT_MS: Final = 1000
+"""Of rooms that name none, as those that matchmaking asks for: nobody here waits a minute for who is not there."""
 _SERVICES: Final = ("game_state.", "matchmaking.")
 UNAVAILABLE: Final = grpc.StatusCode.UNAVAILABLE
 
@@ -272,6 +275,7 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
             (CollectorRegistry, "register", lambda _self, _collector: None),
             (game_state.service, "RuleSheets", _SharedSheets),
             (game_state.feeds, "Feed", _Feed),
+            (game_state.validation, "DEFAULT_TURN_LIMIT_MS", TURN_LIMIT_MS),
             (rami_kit.redis_store, "StoreNode", _StoreNode),
             (game_state.chains.ChainPool, "refill", _never),
             (game_state.chains, "_make", lambda: chains.choice(_chains())),

@@ -226,9 +226,11 @@ class StoreServer:
         while connection.waiting and not self.paused and connection.blocked is None and not connection.closed:
             command = connection.waiting.popleft()
             trap = self._trap(connection, command, after=False)
-            if trap is None:
-                reply = self._execute(connection, command)
-                trap = self._trap(connection, command, after=True)
+            if trap is not None:
+                self._spring(trap, connection)
+                return
+            reply = self._execute(connection, command)
+            trap = self._trap(connection, command, after=True)
             if trap is not None:
                 self._spring(trap, connection)
                 return

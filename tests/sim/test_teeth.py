@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 150
 """Each break is caught within so many runs."""
-NEEDS = {"no_commit_id": Deed.FAIL_OVER, "no_due": Deed.CRASH, "silent_rewind": Deed.FAIL_OVER}
+NEEDS = {
+    "no_commit_id": Deed.FAIL_OVER,
+    "no_due": Deed.CRASH,
+    "silent_rewind": Deed.FAIL_OVER,
+    "no_take_over": Deed.TRAP,
+}
 """Breaks that show only where such a fault strikes; the others are looked for in every schedule."""
 
 
