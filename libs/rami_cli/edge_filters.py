@@ -168,11 +168,12 @@ def _rate_limit(settings: EdgeSettings) -> dict[str, Any]:
         "filter_enforced": _ALWAYS,
         "token_bucket": {"max_tokens": 1_000_000_000, "tokens_per_fill": 1_000_000_000, "fill_interval": "0.1s"},
         "always_consume_default_token_bucket": False,
-        "descriptors": [{"entries": [{"key": "remote_address"}], "token_bucket": bucket}],
+        "descriptors": [{"entries": [{"key": "masked_remote_address"}], "token_bucket": bucket}],
         "max_dynamic_descriptors": MAX_ADDRESSES,
         "status": {"code": RATE_LIMITED_STATUS},
         "rate_limited_as_resource_exhausted": True,
-        "rate_limits": [{"actions": [{"remote_address": {}}]}],
+        # Whoever has one IPv6 address has all of its /64 network.
+        "rate_limits": [{"actions": [{"masked_remote_address": {"v4_prefix_mask_len": 32, "v6_prefix_mask_len": 64}}]}],
     }
 
 

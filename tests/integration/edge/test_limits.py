@@ -21,7 +21,7 @@ LIST_ROOMS = "/rami.game.v1.GameService/ListRooms"
 async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_afterwards() -> None:
     async with (
         fake_services() as services,
-        running_edge(services, MAX_CALLS="8") as edge,
+        running_edge(services, MAX_CALLS="8", MAX_STREAMS="13") as edge,
         grpc.aio.insecure_channel(edge.target) as channel,
     ):
         (service,) = services
@@ -44,6 +44,10 @@ async def test_calls_beyond_what_waits_are_refused_at_once_and_all_is_served_aft
         assert service.waiting == 8, "none of the refused calls has reached the service"
         late = stub.WatchRoom(pb.WatchRoomRequest(room_id="a"))
         await late.read()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub.WatchRoom(pb.WatchRoomRequest(room_id="a")).read()
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert reason_and_pause(status_of(caught.value)) == ("OVERLOADED", 0.5)
 
         # A browser is told the same.
         async with call(edge.target, LIST_ROOMS, pb.ListRoomsRequest(), grpc_timeout="5S") as response:

@@ -111,6 +111,17 @@ async def test_the_calls_of_a_room_go_to_one_replica_until_it_is_not_well() -> N
         assert len(first.calls) == calls
         assert second.rooms() >= kept | set(moving)
 
+        # One that goes without a word costs no call: a connection that fails has brought nothing to anybody.
+        first.health.set_serving(True)
+        async with asyncio.timeout(30):
+            while len(first.calls) == calls:
+                await stub.GetRoom(pb.GetRoomRequest(), timeout=30, metadata=(("rami-room-id", moving[0]),))
+                await asyncio.sleep(0.05)
+        await second.stop()
+        for room in (*moving, *kept):
+            await stub.GetRoom(pb.GetRoomRequest(), timeout=30, metadata=(("rami-room-id", room),))
+        assert first.rooms() >= kept | set(moving)
+
 
 async def test_pages_of_allowed_origins_may_call_and_read_how_it_went() -> None:
     asked = {
