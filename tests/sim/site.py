@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import grpc
+from google.rpc import status_pb2
 from prometheus_client import CollectorRegistry
 
 import game_state.chains
@@ -23,11 +24,12 @@ import rami_kit.finished_stream
 import rami_kit.redis_store
 import rami_kit.store_node
 from ai_decision.deciding import decide
+from ai_decision.decision_stream import DecisionStream
 from ai_decision.frames import Chosen
 from game_state.config import GameSettings
 from game_state.rule_sheets import RuleSheets
 from matchmaking.config import MatchmakingSettings
-from rami.ai.v1 import decision_service_pb2
+from rami.ai.v1 import decision_service_pb2 as messages
 from rami_engine import SEED_SIZE, Guards, new_chain
 from rami_kit.app import App
 from rami_kit.redis_store import Script
@@ -39,7 +41,7 @@ from sim.store import StoreServer
 from sim.world import Machine, this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from types import ModuleType
 
     from rami_kit.settings import ServiceSettings
@@ -174,30 +176,48 @@ class Decisions:
         self._chance = random.Random(f"ai-{site.seed}")
         server = Server(site.network, self.machine, ())
         server.serving = True
-        handlers: Any = {"Decide": _Handler(self._decide)}
+        handlers: Any = {
+            "Decide": grpc.unary_unary_rpc_method_handler(self._decide),
+            "DecideMany": grpc.stream_stream_rpc_method_handler(self._decide_many),
+        }
         server.add_registered_method_handlers("rami.ai.v1.DecisionService", handlers)
         site.network.servers["ai"] = [server]
 
     async def _decide(self, raw: bytes, context: Any) -> bytes:
+        place = await self._place(raw)
+        if place is None:
+            await context.abort(UNAVAILABLE, "no")
+        return messages.DecideResponse(action_index=place).SerializeToString()
+
+    async def _decide_many(self, requests: AsyncIterator[bytes], context: Any) -> None:
+        async def parsed() -> AsyncIterator[messages.DecideManyRequest]:
+            async for raw in requests:
+                yield messages.DecideManyRequest.FromString(raw)
+
+        async with aclosing(DecisionStream(self._answer).responses(parsed())) as responses:
+            async for response in responses:
+                await context.write(response.SerializeToString())
+
+    async def _answer(self, one: messages.DecideManyRequest) -> messages.DecideManyResponse:
+        place = await self._place(one.request.SerializeToString())
+        if place is None:
+            refusal = status_pb2.Status(code=UNAVAILABLE.value[0], message="no")
+            return messages.DecideManyResponse(call_id=one.call_id, error=refusal)
+        decision = messages.DecideResponse(action_index=place)
+        return messages.DecideManyResponse(call_id=one.call_id, decision=decision)
+
+    async def _place(self, request: bytes) -> int | None:
+        """Where the chosen action stands in the request; None for no answer, and nonsense now and then."""
         dice = self._chance.random()
         if dice < self.late_share:
             await asyncio.sleep(self._chance.uniform(0, 3))
         elif dice < self.late_share + self.failing_share:
-            await context.abort(UNAVAILABLE, "no")
+            return None
         elif dice < self.late_share + self.failing_share + self.absurd_share:
-            return decision_service_pb2.DecideResponse(action_index=1000).SerializeToString()
-        answer = decide(raw, lambda: False)
+            return 1000
+        answer = decide(request, lambda: False)
         assert isinstance(answer, Chosen), "the game service asks for what can be decided"
-        return decision_service_pb2.DecideResponse(action_index=answer.place).SerializeToString()
-
-
-class _Handler:
-    """A handler as servers hold it."""
-
-    request_streaming = response_streaming = False
-
-    def __init__(self, behaviour: Callable[..., Any]) -> None:
-        self.unary_unary = behaviour
+        return answer.place
 
 
 class OrderedSet(dict[Any, None]):

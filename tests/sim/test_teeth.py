@@ -20,6 +20,7 @@ NEEDS = {
     "no_commit_id": Deed.FAIL_OVER,
     "no_due": Deed.CRASH,
     "silent_rewind": Deed.FAIL_OVER,
+    "hasty_repeats": Deed.FAIL_OVER,
     "no_take_over": Deed.TRAP,
 }
 """Breaks that show only where such a fault strikes; the others are looked for in every schedule."""
