@@ -57,7 +57,9 @@ class Buckets:
             buckets[key] = now + self._interval
             return 0.0
         buckets.move_to_end(key)
-        full_at = max(now, full_at) + self._interval
+        if full_at < now:  # noqa: PLR1730 - twice as fast as max()
+            full_at = now
+        full_at += self._interval
         # The slack is what adding up intervals loses in precision: a full bucket holds all of its tokens.
         wait = full_at - now - self._depth
         if wait > self._interval * 1e-6:

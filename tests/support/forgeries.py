@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 RSA: Final = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 ED: Final = ed25519.Ed25519PrivateKey.generate()
+OTHER_RSA: Final = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+OTHER_ED: Final = ed25519.Ed25519PrivateKey.generate()
+OTHER_EC: Final = ec.generate_private_key(ec.SECP256R1())
 PROVIDER: Final = "https://id.example"
 
 
@@ -50,8 +53,6 @@ def expired(audience: str) -> list[str]:
 
 
 def forged(audience: str) -> list[str]:
-    other_rsa = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    other_ed = ed25519.Ed25519PrivateKey.generate()
     now = int(time.time())
     of_a_service = {"iss": "rami-service", "sub": "rami-game", "aud": audience, "iat": now, "exp": now + 30}
     return [
@@ -59,13 +60,13 @@ def forged(audience: str) -> list[str]:
         jwt.encode(claims(), SERVICE_SECRET, algorithm="HS256"),
         jwt.encode(of_a_service, JWT_SECRET, algorithm="HS256"),
         jwt.encode(of_a_service, "k" * 32, algorithm="HS256"),
-        provided(other_rsa, "RS256", "rsa"),
-        provided(other_ed, "EdDSA", "ed"),
+        provided(OTHER_RSA, "RS256", "rsa"),
+        provided(OTHER_ED, "EdDSA", "ed"),
         provided(ED, "EdDSA", "rsa"),
         provided(RSA, "PS256", "rsa"),
         provided(RSA, "RS512", "rsa"),
         provided(ED, "EdDSA", "unknown"),
-        provided(ec.generate_private_key(ec.SECP256R1()), "ES256", "ed"),
+        provided(OTHER_EC, "ES256", "ed"),
         "x",
         "..",
     ]
