@@ -40,11 +40,6 @@ class Candidate(NamedTuple):
     """The table is the largest that the ticket accepts, or it has waited long enough for a smaller one."""
     ticket: Ticket
 
-    @property
-    def age_key(self) -> tuple[int, str]:
-        """Sorts oldest first."""
-        return (self.create_ms, self.ticket_id)
-
 
 @dataclass(slots=True)
 class Found:
@@ -210,7 +205,7 @@ class _TableSearch:
     def run(self) -> Found:
         """The best of them."""
         near = self._near
-        at = near.index(self._me)
+        at = bisect_left(near, self._me)
         for low in range(at, -1, -1):
             weakest = near[low]
             for high in range(at, len(near)):
@@ -218,26 +213,36 @@ class _TableSearch:
                 spread = strongest.skill - weakest.skill
                 if spread > weakest.width:
                     break
-                if spread <= strongest.width:
-                    self._between(near[low : high + 1], spread)
+                # Once one may sit down, only a tighter one is of interest.
+                if spread <= strongest.width and (self._ready_key is None or spread <= self._ready_key[0]):
+                    self._between(low, high, spread)
         return self._found
 
-    def _between(self, span: Sequence[Candidate], spread: float) -> None:
-        """Takes the table with the two ends of a span at it into account."""
-        weakest, strongest, me = span[0], span[-1], self._me
-        low, high = weakest.skill, strongest.skill
-        group = [one for one in span if one.width >= one.skill - low and one.width >= high - one.skill]
-        if sum(one.size for one in group) < self._people:
-            return
+    def _between(self, first: int, last: int, spread: float) -> None:
+        """Takes the table with these two candidates as its ends into account."""
+        near, me = self._near, self._me
+        low, high = near[first].skill, near[last].skill
         if me.width < me.skill - low or me.width < high - me.skill:
             return
-        if not self._bots and sum(one.size for one in group) >= 2 * self._people:
-            self._found.crowded = True
-        fixed = [me, *(end for end in ((weakest,) if strongest is weakest else (weakest, strongest)) if end is not me)]
-        room = self._people - sum(one.size for one in fixed)
-        if room < 0:
+        fixed, rest, people = [], [], 0
+        for number in range(first, last + 1):
+            one = near[number]
+            if one.width >= one.skill - low and one.width >= high - one.skill:
+                people += one.size
+                (fixed if one is me or number in (first, last) else rest).append(one)
+        if people < self._people:
             return
-        rest = sorted((one for one in group if one not in fixed), key=lambda one: one.age_key)
+        if not self._bots and people >= 2 * self._people:
+            self._found.crowded = True
+        room = self._people - sum(one.size for one in fixed)
+        if room >= 0:
+            rest.sort(key=_age_key)
+            self._take_fill(fixed, rest, room, spread)
+
+    def _take_fill(self, fixed: list[Candidate], rest: list[Candidate], room: int, spread: float) -> None:
+        """Takes the table of those who are fixed and the oldest of the rest who fill it into account; one that
+        somebody is content with, where there is any.
+        """
         chosen = _fill(rest, room, fixed)
         if chosen is None:
             return
@@ -253,7 +258,7 @@ class _TableSearch:
         self._consider(chosen, spread, content=False)
 
     def _consider(self, chosen: list[Candidate], spread: float, *, content: bool) -> None:
-        found, keys = self._found, sorted(one.age_key for one in chosen)
+        found, keys = self._found, sorted(map(_age_key, chosen))
         ready_ms = self._now_ms if self._bots else self._policy.ready_ms(keys[0][0], spread)
         if content and ready_ms <= self._now_ms:
             if self._ready_key is None or (spread, keys) < self._ready_key:
@@ -277,6 +282,11 @@ def _fill(rest: Sequence[Candidate], room: int, chosen: list[Candidate]) -> list
             if result is not None:
                 return result
     return None
+
+
+def _age_key(one: Candidate) -> tuple[int, str]:
+    """Sorts oldest first."""
+    return (one.create_ms, one.ticket_id)
 
 
 def _place(ticket: Ticket) -> _Place:

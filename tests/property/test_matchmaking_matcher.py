@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking.matcher import Matcher, make_tables
-from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket
+from matchmaking.tickets import BotProfile, MatchPolicy, Member, Table, Ticket
 from rami_engine.rules import RuleOptions
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 POLICY = MatchPolicy()
+PATIENT = MatchPolicy(spread_per_second=20.0)
+POLICIES = st.sampled_from([POLICY, PATIENT, MatchPolicy(base_width=300.0, spread_per_second=5.0)])
 BOTS = (BotProfile("easy", 850.0), BotProfile("hard", 1150.0), BotProfile("normal", 1000.0))
 RULES = (RuleOptions(), RuleOptions(50), RuleOptions(100, ace_high=True))
 START_MS = 1_000_000
@@ -19,15 +25,21 @@ START_MS = 1_000_000
 
 @st.composite
 def tickets(draw: st.DrawFn, number: int, now_ms: int) -> Ticket:
+    size = draw(st.sampled_from([1, 1, 1, 1, 2, 3, 4]))
+    skills = [draw(st.integers(0, 60)) * 20.0 for _ in range(size)]
+    members = tuple(Member(f"player-{number:03}-{place}", "", skill) for place, skill in enumerate(skills))
+    bot = draw(st.sampled_from(["", "", "", "easy", "hard"]))
     return Ticket(
         ticket_id=f"ticket-{number:03}",
-        player_id=f"player-{number:03}",
+        player_id=members[0].player_id,
         name=f"Player {number}",
-        player_counts=tuple(sorted(draw(st.sets(st.integers(2, 4), min_size=1)))),
+        player_counts=tuple(sorted(draw(st.sets(st.integers(max(2, size), 4), min_size=1)))),
         rules=tuple(draw(st.lists(st.sampled_from(RULES), min_size=1, unique=True))),
         bots_allowed=draw(st.booleans()),
-        bot=draw(st.sampled_from(["", "", "", "easy", "hard"])),
-        skill=draw(st.integers(0, 60)) * 20.0,
+        bot=bot,
+        weakest_bot="" if bot else draw(st.sampled_from(["", "", "normal", "hard"])),
+        party=members if size > 1 else (),
+        skill=sum(skills) / size,
         create_ms=now_ms - draw(st.integers(0, 120)) * 1000,
         not_before_ms=draw(st.sampled_from([0, 0, 0, now_ms + 5000])),
     )
@@ -38,57 +50,96 @@ def crowds(draw: st.DrawFn, largest: int = 10) -> list[Ticket]:
     return [draw(tickets(number, START_MS)) for number in range(draw(st.integers(0, largest)))]
 
 
-def accept_each_other(one: Ticket, other: Ticket, now_ms: int) -> bool:
+def accept_each_other(one: Ticket, other: Ticket, now_ms: int, policy: MatchPolicy) -> bool:
     distance = abs(one.skill - other.skill)
-    return all(distance <= POLICY.width(now_ms - ticket.create_ms) for ticket in (one, other))
+    return all(distance <= policy.width(now_ms - ticket.create_ms) for ticket in (one, other))
 
 
-def content(ticket: Ticket, seats: int, now_ms: int) -> bool:
-    return seats == max(ticket.player_counts) or now_ms - ticket.create_ms >= POLICY.larger_table_ms
+def content(ticket: Ticket, seats: int, now_ms: int, policy: MatchPolicy) -> bool:
+    return seats == max(ticket.player_counts) or now_ms - ticket.create_ms >= policy.larger_table_ms
 
 
-def may_sit_together(group: tuple[Ticket, ...], seats: int, rules: RuleOptions, now_ms: int) -> bool:
+def people(group: Iterable[Ticket]) -> int:
+    return sum(ticket.size for ticket in group)
+
+
+def may_sit_together(
+    group: tuple[Ticket, ...], seats: int, rules: RuleOptions, now_ms: int, policy: MatchPolicy
+) -> bool:
     """The promise in its plainest form, for people at one table."""
     return all(
         seats in ticket.player_counts and rules in ticket.rules and ticket.not_before_ms <= now_ms for ticket in group
-    ) and all(accept_each_other(one, other, now_ms) for one, other in combinations(group, 2))
+    ) and all(accept_each_other(one, other, now_ms, policy) for one, other in combinations(group, 2))
 
 
-def a_table_is_left(waiting: list[Ticket], now_ms: int) -> bool:
-    for seats, rules in product((2, 3, 4), RULES):
-        for group in combinations(waiting, seats):
-            happy = any(content(ticket, seats, now_ms) for ticket in group)
-            if happy and may_sit_together(group, seats, rules, now_ms):
+def ready(group: tuple[Ticket, ...], seats: int, now_ms: int, policy: MatchPolicy) -> bool:
+    """Whether nothing holds a table back that may be made."""
+    spread = max(ticket.skill for ticket in group) - min(ticket.skill for ticket in group)
+    oldest_ms = min(ticket.create_ms for ticket in group)
+    return (
+        any(content(ticket, seats, now_ms, policy) for ticket in group) and policy.ready_ms(oldest_ms, spread) <= now_ms
+    )
+
+
+def a_table_is_left(waiting: list[Ticket], now_ms: int, policy: MatchPolicy = POLICY) -> bool:
+    for seats, rules, number in product((2, 3, 4), RULES, (1, 2, 3, 4)):
+        for group in combinations(waiting, number):
+            if (
+                people(group) == seats
+                and ready(group, seats, now_ms, policy)
+                and may_sit_together(group, seats, rules, now_ms, policy)
+            ):
                 return True
     return any(
-        ticket.bots_allowed and now_ms - ticket.create_ms >= POLICY.bot_fill_ms and ticket.not_before_ms <= now_ms
+        ticket.bots_allowed
+        and now_ms - ticket.create_ms >= policy.bot_fill_ms
+        and ticket.not_before_ms <= now_ms
+        and max(ticket.player_counts) > ticket.size
         for ticket in waiting
     )
 
 
-def check_table(table: Table, now_ms: int) -> None:
-    assert len(table.tickets) + len(table.bots) == table.seats
+def two_tables_worth_are_left(waiting: list[Ticket], now_ms: int, policy: MatchPolicy) -> bool:
+    """Whether players for two tables who all accept each other wait, and a table could be made of them."""
+    for seats, rules, number in product((2, 3, 4), RULES, range(2, 9)):
+        for group in combinations(waiting, number):
+            if (
+                people(group) >= 2 * seats
+                and may_sit_together(group, seats, rules, now_ms, policy)
+                and any(people(some) == seats for size in range(1, 5) for some in combinations(group, size))
+            ):
+                return True
+    return False
+
+
+def check_table(table: Table, now_ms: int, policy: MatchPolicy = POLICY) -> None:
+    assert people(table.tickets) + len(table.bots) == table.seats
     assert len(table.tickets) >= 1
-    assert may_sit_together(table.tickets, table.seats, table.rules, now_ms)
+    assert may_sit_together(table.tickets, table.seats, table.rules, now_ms, policy)
     if not table.bots:
-        assert any(content(ticket, table.seats, now_ms) for ticket in table.tickets)
         return
     assert all(ticket.bots_allowed for ticket in table.tickets)
-    assert any(now_ms - ticket.create_ms >= POLICY.bot_fill_ms for ticket in table.tickets)
-    assert len(set(table.bots)) == 1
-    assert {ticket.bot for ticket in table.tickets if ticket.bot} <= set(table.bots)
+    assert any(now_ms - ticket.create_ms >= policy.bot_fill_ms for ticket in table.tickets)
+    (bot,) = set(table.bots)
+    assert {ticket.bot for ticket in table.tickets if ticket.bot} <= {bot}
+    levels = ["easy", "normal", "hard"]
+    assert all(levels.index(bot) >= levels.index(ticket.weakest_bot or "easy") for ticket in table.tickets)
 
 
 @settings(max_examples=150, deadline=None)
-@given(crowds())
-def test_nobody_sits_twice_no_table_is_short_and_none_is_left_unmade(crowd: list[Ticket]) -> None:
-    tables = make_tables(crowd, START_MS, POLICY, BOTS)
+@given(crowds(), POLICIES)
+def test_nobody_sits_twice_no_table_is_short_and_none_is_left_unmade(crowd: list[Ticket], policy: MatchPolicy) -> None:
+    tables = make_tables(crowd, START_MS, policy, BOTS)
     for table in tables:
-        check_table(table, START_MS)
-    seated = [ticket.ticket_id for table in tables for ticket in table.tickets]
+        check_table(table, START_MS, policy)
+    seated = [member.player_id for table in tables for ticket in table.tickets for member in ticket.members]
     assert len(seated) == len(set(seated))
-    waiting = [ticket for ticket in crowd if ticket.ticket_id not in set(seated)]
-    assert not a_table_is_left(waiting, START_MS)
+    left = {ticket.ticket_id for ticket in crowd} - {one.ticket_id for table in tables for one in table.tickets}
+    waiting = [ticket for ticket in crowd if ticket.ticket_id in left]
+    # A party sits down as a whole or not at all.
+    assert people(crowd) == len(seated) + people(waiting)
+    assert not a_table_is_left(waiting, START_MS, policy)
+    assert not two_tables_worth_are_left(waiting, START_MS, policy)
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,9 +150,9 @@ def test_the_order_in_which_tickets_come_in_does_not_matter(crowd: list[Ticket],
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_a_queue_that_lives_on_leaves_no_table_unmade_either(data: st.DataObject) -> None:
-    matcher = Matcher(POLICY)
+@given(st.data(), POLICIES)
+def test_a_queue_that_lives_on_leaves_no_table_unmade_either(data: st.DataObject, policy: MatchPolicy) -> None:
+    matcher = Matcher(policy)
     waiting: dict[str, Ticket] = {}
     now_ms = START_MS
     for number in range(data.draw(st.integers(1, 25))):
@@ -118,11 +169,12 @@ def test_a_queue_that_lives_on_leaves_no_table_unmade_either(data: st.DataObject
         else:
             now_ms += data.draw(st.sampled_from([1, 1000, 2999, 5000, 10_000, 60_000]))
         for table in matcher.run(now_ms, BOTS):
-            check_table(table, now_ms)
+            check_table(table, now_ms, policy)
             for ticket in table.tickets:
                 assert waiting.pop(ticket.ticket_id) == ticket
         assert {ticket.ticket_id for ticket in matcher} == set(waiting)
-        assert not a_table_is_left(list(waiting.values()), now_ms)
+        assert not a_table_is_left(list(waiting.values()), now_ms, policy)
+        assert not two_tables_worth_are_left(list(waiting.values()), now_ms, policy)
         moment = matcher.next_moment()
         assert moment is None or moment > now_ms
 
@@ -140,10 +192,10 @@ def test_a_run_in_small_pieces_ends_where_a_whole_one_does(crowd: list[Ticket], 
 
 
 @settings(max_examples=60, deadline=None)
-@given(crowds(largest=8))
-def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket]) -> None:
-    """Two people who accept the same small table, within the widest window, never both wait for ever."""
-    matcher = Matcher(POLICY)
+@given(crowds(largest=8), POLICIES)
+def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket], policy: MatchPolicy) -> None:
+    """Whoever could fill a table within the widest windows does not wait for ever."""
+    matcher = Matcher(policy)
     for ticket in crowd:
         matcher.add(ticket)
     now_ms = START_MS
@@ -151,8 +203,9 @@ def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket]) -> Non
     while (moment := matcher.next_moment()) is not None:
         now_ms = moment
         matcher.run(now_ms, BOTS)
-    for one, other in combinations(list(matcher), 2):
-        same_rules = set(one.rules) & set(other.rules)
-        if same_rules and 2 in one.player_counts and 2 in other.player_counts:
-            assert abs(one.skill - other.skill) > POLICY.max_width
-    assert not any(ticket.bots_allowed for ticket in matcher)
+    for seats, rules, number in product((2, 3, 4), RULES, (1, 2, 3, 4)):
+        for group in combinations(list(matcher), number):
+            if people(group) == seats and all(seats in one.player_counts and rules in one.rules for one in group):
+                skills = [ticket.skill for ticket in group]
+                assert max(skills) - min(skills) > policy.max_width
+    assert not any(ticket.bots_allowed and max(ticket.player_counts) > ticket.size for ticket in matcher)
