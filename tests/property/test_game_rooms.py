@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -13,12 +14,14 @@ from game_state.decider import decision_request
 from game_state.events import CommittedStep, event_message
 from game_state.match import play, play_for_player
 from game_state.projection import encoded_legal_actions, room_message, snapshot_message
+from game_state.replays import replay_page
 from game_state.room import Room, Status
 from game_state.steps import played_parts
 from rami.game.v1 import event_pb2
 from rami.store.v1 import step_pb2
 from rami_client.state import RoomMirror
 from rami_engine import (
+    Action,
     ActionKind,
     Guards,
     RuleOptions,
@@ -36,6 +39,7 @@ from support.game_tables import EMPTY, TIMES, Table, lively, table_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from game_state.repository import RoomRepository
     from game_state.room import RoomOptions
 
 PEOPLE = ("ann", "bob", "cid", "dot", "eve")
@@ -241,13 +245,16 @@ def seen(room: Room, player_id: str) -> list[bytes]:
 
 
 def refused_to(room: Room, player_id: str) -> list[bytes]:
-    """The refusals of every card that a player could ask to discard."""
+    """What becomes of every card that a player could ask to discard, to meld with its neighbours or to lay off."""
     statuses = []
-    for card in range(52):
+    asked = [discard_action(card) for card in range(52)]
+    asked += [Action(ActionKind.MELD, 0b111 << card) for card in range(50)]
+    asked += [Action(ActionKind.LAY_OFF, 1 << card, 1) for card in range(52)]
+    for action in asked:
         table = Table(["ann", "bob"])
         table.room = room
         try:
-            table.change(lambda draft: play_for_player(draft, player_id, room.version, discard_action(card)))  # noqa: B023
+            table.change(lambda draft: play_for_player(draft, player_id, room.version, action))  # noqa: B023
         except RamiError as error:
             statuses.append(to_status(error).SerializeToString(deterministic=True))
         else:
@@ -273,6 +280,50 @@ def test_v1_rooms_that_differ_in_hidden_cards_look_the_same(steps: Iterator[Tabl
                 assert refused_to(twin, player_id) == refused_to(room, player_id)
             if viewer != room.turn_seat() and room.current_match().phase == 1:
                 assert drawn(twin, viewer) == drawn(room, viewer)
+
+
+class OnlyLog:
+    """The log of a room, for who reads nothing else."""
+
+    def __init__(self, steps: list[step_pb2.Step]) -> None:
+        self._steps = list(enumerate(steps, 1))
+
+    async def log(self, _room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
+        return self._steps[first - 1 : last][:most]
+
+
+def with_other_cards(steps: list[CommittedStep], chance: random.Random) -> list[step_pb2.Step]:
+    """The same log but for what nobody may know before the round is over: what was dealt and drawn in the last one."""
+    changed = [step_pb2.Step.FromString(committed.step.SerializeToString()) for committed in steps]
+    for step in reversed(changed):
+        for change in reversed(step.changes):
+            if change.HasField("played") and change.played.drawn_plus_one:
+                _, action, _, _ = played_parts(change.played)
+                if action.kind == ActionKind.DRAW_STOCK:
+                    change.played.drawn_plus_one = chance.randrange(52) + 1
+            elif change.HasField("dealt"):
+                hands = [mask_of(chance.sample(range(52), hand.bit_count())) for hand in change.dealt.hands]
+                change.dealt.hands[:] = hands
+                return changed
+    return changed
+
+
+@thorough
+@given(tables(begun=True), st.integers(0, 2**32))
+def test_v1_a_replay_before_the_end_is_the_same_whatever_is_hidden(steps: Iterator[Table], seed: int) -> None:
+    chance = random.Random(seed)
+    table = list(steps)[-1]
+    room = table.room
+    if room.turn_seat() is None:
+        return
+
+    def replay(of: Room, log: list[step_pb2.Step]) -> bytes:
+        page = asyncio.run(replay_page(cast("RoomRepository", OnlyLog(log)), of, 100, ""))
+        assert page.rounds
+        return page.SerializeToString(deterministic=True)
+
+    log = [committed.step for committed in table.log]
+    assert replay(twin_for(room, None, chance), with_other_cards(table.log, chance)) == replay(room, log)
 
 
 def dealt_to(room: Room, viewer: int | None) -> bytes:

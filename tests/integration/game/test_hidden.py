@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 from typing import TYPE_CHECKING
 
 import grpc.aio
+from prometheus_client import generate_latest
 
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import room_pb2
@@ -174,10 +176,20 @@ async def test_v1_no_hidden_card_or_seed_leaves_the_service(
         truth.check_state(view, view.snapshot.room.version, viewer)
     for version, replay in replays:
         truth.check_seeds(replay, version + 10)  # a little later than the room was looked at
+    page = generate_latest(game.apps[0].metrics.registry).decode()
+    assert "rami_game_actions_total" in page
+    for hidden in (room_id, room_id.partition("-")[2], ann.id, bob.id, *(secret.hex() for secret in truth.secrets)):
+        assert hidden not in page
+    assert not re.search(r'"(?:[2-9TJQKA]|10)[CDHS♣♦♥♠]"|CARD_', page), "no series is about a card"
     for secret in truth.secrets:
         assert all(secret not in status for status in refusals)
         assert secret.hex() not in caplog.text
         assert repr(secret) not in caplog.text
+    results = [result for stream in seats.values() for result in stream.results.values()]
+    assert results
+    for result in results:
+        assert {field.name for field, _ in result.ListFields()} <= {"request_id", "version", "error"}
+        assert not list(cards_in(result))
 
 
 def check_streams(truth: Truth, followers: list[tuple[Follower, int | None]]) -> None:
