@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Final
-
-import lupa.lua51
 
 from sim.data import CommandError, Status
 
@@ -14,18 +13,21 @@ if TYPE_CHECKING:
     from sim.data import Data
 
 
+_LUPA: Final = importlib.import_module("lupa.lua51")  # it has no types
+
+
 class ScriptRunner:
     """Compiles scripts once and runs them on whatever data it is given. One per process: it costs milliseconds."""
 
     def __init__(self) -> None:
-        self._lua = lupa.lua51.LuaRuntime(encoding=None, unpack_returned_tuples=True)
+        self._lua = _LUPA.LuaRuntime(encoding=None, unpack_returned_tuples=True)
         self._functions: dict[bytes, Any] = {}
         self._run: Callable[[bytes, Sequence[bytes]], Any] = _nothing_yet
         table = self._lua.table()
         table[b"call"] = self._call
         table[b"pcall"] = self._pcall
         self._lua.globals()[b"redis"] = table
-        self._is_table: Final = lupa.lua51.lua_type
+        self._is_table: Final = _LUPA.lua_type
 
     def run(self, source: bytes, keys: Sequence[bytes], args: Sequence[bytes], data: Data) -> Any:
         """What a script replies. Raises CommandError for what ends it; what it has written by then stays."""

@@ -34,10 +34,13 @@ async def finish_rooms(
     """
     findings = []
     loop = site.loop
-    await until(lambda: all(player.over for player in players), END_SECONDS)
+    end = loop.now + END_SECONDS
+    while await until(lambda: all(player.over for player in players), end - loop.now):
+        # A stream whose server has gone without a word is noticed late, and with it that the end was lost.
+        await asyncio.sleep(max(QUIET_SECONDS, site.silent_until + QUIET_SECONDS - loop.now))
+        if all(player.over for player in players):
+            break
     findings += [f"{player.name} does not know that the match is over" for player in players if not player.over]
-    # A stream whose server has gone without a word is noticed late.
-    await asyncio.sleep(max(QUIET_SECONDS, site.silent_until + QUIET_SECONDS - loop.now))
     for room_id, reader in rooms.items():
         try:
             room = await reader.insist(lambda: reader.client.get_room(room_id))  # noqa: B023 - awaited here

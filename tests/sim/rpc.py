@@ -97,7 +97,7 @@ class Server:
         self._network = network
         self._interceptors = interceptors
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
-        self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any] | None] = {}
+        self._wrapped: dict[str, Any] = {}
 
     def add_generic_rpc_handlers(self, _handlers: object) -> None:
         """The registered ones are enough."""
@@ -117,8 +117,8 @@ class Server:
         for call in list(self.calls):
             call.end_by_server(Ending(_Code.CANCELLED, "the server stops"))
 
-    async def handler(self, call: Call) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """The handler of a call, as the interceptors wrap it."""
+    async def handler(self, call: Call) -> Any:
+        """The handler of a call, as the interceptors wrap it; None for a method that there is not."""
 
         async def innermost(details: Any) -> grpc.RpcMethodHandler[Any, Any] | None:
             return self._handlers.get(details.method)

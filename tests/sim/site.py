@@ -284,26 +284,28 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
         for channel in channels:
             await channel.close()
 
+    replaced: tuple[tuple[Any, str, Any], ...] = (
+        (rami_kit.app, "make_server", make_server),
+        (rami_kit.app, "bind", lambda _server, _settings: 1),
+        (rami_kit.app, "start_metrics_server", lambda *_, **__: _NoPage()),
+        (rami_kit.app, "version", lambda _name: "0"),
+        (rami_kit.app, "READINESS_SECONDS", 0.5),
+        (App, "_add_reflection", lambda _self: None),
+        (CollectorRegistry, "register", lambda _self, _collector: None),
+        (game_state.service, "RuleSheets", _SharedSheets),
+        (game_state.feeds, "Feed", _Feed),
+        (game_state.validation, "DEFAULT_TURN_LIMIT_MS", TURN_LIMIT_MS),
+        (rami_kit.redis_store, "StoreNode", _StoreNode),
+        (game_state.chains.ChainPool, "refill", _never),
+        (game_state.chains, "_make", lambda: chains.choice(_chains())),
+    )
+    elsewhere: dict[str, Any] = {"open_channel": open_channel, "close_channels": close_channels}
     with ExitStack() as stack:
-        for owner, name, value in (
-            (rami_kit.app, "make_server", make_server),
-            (rami_kit.app, "bind", lambda _server, _settings: 1),
-            (rami_kit.app, "start_metrics_server", lambda *_, **__: _NoPage()),
-            (App, "_add_reflection", lambda _self: None),
-            (rami_kit.app, "version", cache(rami_kit.app.version)),
-            (rami_kit.app, "READINESS_SECONDS", 0.5),
-            (CollectorRegistry, "register", lambda _self, _collector: None),
-            (game_state.service, "RuleSheets", _SharedSheets),
-            (game_state.feeds, "Feed", _Feed),
-            (game_state.validation, "DEFAULT_TURN_LIMIT_MS", TURN_LIMIT_MS),
-            (rami_kit.redis_store, "StoreNode", _StoreNode),
-            (game_state.chains.ChainPool, "refill", _never),
-            (game_state.chains, "_make", lambda: chains.choice(_chains())),
-        ):
+        for owner, name, value in replaced:
             stack.enter_context(patch.object(owner, name, value))
-        for name, value in (("open_channel", open_channel), ("close_channels", close_channels)):
-            for owner in _users_of(name):
-                stack.enter_context(patch.object(owner, name, value))
+        for name, value in elsewhere.items():
+            for module in _users_of(name):
+                stack.enter_context(patch.object(module, name, value))
         yield
 
 

@@ -10,8 +10,8 @@ import pytest
 from sim.plan import Deed, Kind, plan_for
 from sim.run import run_seed
 
-PARTS = 32
-SEEDS_A_PART = 40
+PARTS = 48
+SEEDS_A_PART = 25
 
 
 @pytest.mark.parametrize("part", range(PARTS))
