@@ -38,8 +38,8 @@ play: $(STAMP) ## Take a seat against bots in the terminal
 test: $(STAMP) ## Run every test (TESTS=path narrows it down)
 	@$(BIN)/pytest --numprocesses auto --dist worksteal $(TESTS)
 
-test-chaos: $(STAMP) ## Run the long chaos loops: processes killed and connections cut at hundreds of seeded moments
-	@$(BIN)/pytest tests/chaos -m chaos_long $(ARGS)
+test-chaos: $(STAMP) ## Run all chaos tests: kills and cuts at hundreds of seeded moments, and builds broken on purpose
+	@$(BIN)/pytest tests/chaos -m "chaos_long or not chaos_long" $(ARGS)
 
 bench: $(STAMP) ## Measure a part of the system (PART=bots; ARGS=--help tells what can be set)
 	@$(BIN)/rami bench $(PART) $(ARGS)
