@@ -6,6 +6,7 @@ call comes from, also with a bad token or none, and a player for the player as w
 
 from __future__ import annotations
 
+import contextvars
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rami_kit.access import Access
@@ -28,6 +29,14 @@ RATE_PER_ADDRESS: Final = "rate_per_address"
 STREAMS_PER_PLAYER: Final = "streams_per_player"
 STREAMS_PER_ADDRESS: Final = "streams_per_address"
 STREAMS_PER_PROCESS: Final = "streams_per_process"
+
+
+_address: contextvars.ContextVar[str] = contextvars.ContextVar("rami_address", default="")
+
+
+def current_address() -> str:
+    """Whom the RPC that this task handles counts for besides its player; empty for a service and outside an RPC."""
+    return _address.get()
 
 
 class Visit:
@@ -128,6 +137,7 @@ class Admission:
                 scope=wanted.value,
             )
         set_current_caller(caller)
+        _address.set(address)
         return Visit(self, caller, address)
 
     def admit_stream(self, access: Access, context: Context) -> Visit:
@@ -186,4 +196,4 @@ def make_rate(per_second: float, burst: int) -> Rate | None:
     return Rate(per_second, burst) if per_second else None
 
 
-__all__ = ["Admission", "Visit", "make_rate"]
+__all__ = ["Admission", "Visit", "current_address", "make_rate"]

@@ -67,6 +67,12 @@ class Buckets:
         buckets[key] = full_at
         return 0.0
 
+    def give_back(self, key: str) -> None:
+        """Puts a token back that was taken for something that does not count after all."""
+        full_at = self._full_at.get(key)
+        if full_at is not None:
+            self._full_at[key] = full_at - self._interval
+
     def _forget_idle(self, now: float) -> None:
         """Makes room for one more: two steps for each new caller are enough to keep up with all who have gone."""
         buckets = self._full_at

@@ -28,6 +28,10 @@ class GameSettings(ServiceSettings):
         le=1000,
         description="Rooms that a player hosts at once, on all replicas, until they are over; 0 = any.",
     )
+    wrong_codes_per_address: float = Field(
+        2.0, ge=0, le=1e6, description="Wrong join codes a second that a process bears from an address; 0 = any number."
+    )
+    wrong_codes_per_address_burst: int = Field(100, ge=1, description="As many at once, after a rest.")
     kept_rooms: int = Field(10_000, ge=1, description="Decoded rooms that a replica keeps in memory.")
     bots: str = Field("easy,normal,hard", description="Ids of the bot profiles that may be seated, comma-separated.")
     bot_services: str = Field(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from game_state.changes import Changed, RoomChanger
     from game_state.creation import RoomMaker
     from game_state.draft import Draft
+    from game_state.guessing import CodeGuard
     from game_state.hosting import HostedRooms
     from game_state.listing import RoomLister
     from game_state.repository import RoomRepository
@@ -65,6 +66,7 @@ class GameParts:
     changer: RoomChanger
     maker: RoomMaker
     hosted: HostedRooms
+    codes: CodeGuard
     lister: RoomLister
     actions: ActionPlayer
     streams: StreamParts
@@ -107,7 +109,9 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             raise InvalidRequest("room", "must be named by its id or join code")
         by_code = which == "join_code"
         if by_code:
-            room_id = await self._repository.room_with_code(request.join_code, self._parts.partitions)
+            room_id = await self._parts.codes.room_of(
+                lambda: self._repository.room_with_code(request.join_code, self._parts.partitions)
+            )
         else:
             room_id = request.room_id
 

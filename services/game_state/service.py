@@ -16,6 +16,7 @@ from game_state.decision_client import DecisionClient
 from game_state.driver import Driver, Sweeper
 from game_state.feeds import FeedHub
 from game_state.game_servicer import GameParts, GameServicer
+from game_state.guessing import CodeGuard
 from game_state.hosting import HostedRooms
 from game_state.listing import RoomLister
 from game_state.match_room_servicer import MatchRoomServicer
@@ -28,6 +29,7 @@ from game_state.streams import StreamParts
 from game_state.stuck import StuckRooms
 from rami.game.v1 import game_service_pb2_grpc, match_room_service_pb2_grpc, rule_sheet_service_pb2_grpc
 from rami_kit.access import Access
+from rami_kit.admission import make_rate
 from rami_kit.auth import bot_audience
 from rami_kit.metrics import GameMetrics
 from rami_kit.subscriber import Subscriber
@@ -132,6 +134,7 @@ async def build(app: App) -> None:
         changer=changer,
         maker=maker,
         hosted=hosted,
+        codes=CodeGuard(make_rate(settings.wrong_codes_per_address, settings.wrong_codes_per_address_burst)),
         lister=RoomLister(store, repository, settings.partitions),
         actions=ActionPlayer(changer, metrics),
         streams=streams,

@@ -185,3 +185,20 @@ async def test_guests_of_an_address_come_in_slowly(store_url: str) -> None:
         token = bearer(guest.token)
         known = await replica.players.GetPlayer(players.GetPlayerRequest(), metadata=token, timeout=TIMEOUT)
         assert known.player.player_id == guest.player_id, "everything else goes on"
+
+
+async def test_who_guesses_at_join_codes_is_slowed_down(store_url: str, bots: FakeBots) -> None:
+    values: dict[str, Any] = {"wrong_codes_per_address": SLOW, "wrong_codes_per_address_burst": 3}
+    async with game_cluster(store_url, ai_address=bots.target, **values) as cluster:
+        ann, bob, eve = (cluster.player(name) for name in ("ann", "bob", "eve"))
+        room = await ann.create(room_options(4, public=False))
+        open_room = await ann.create(room_options(4))
+        for _ in range(10):
+            assert (await bob.join_with(room.join_code)).room.room_id == room.room_id, "right codes cost nothing"
+        wrong = ["AAAAAA", "BBBBBB", "garbage", *(f"{number:06}" for number in range(20))]
+        answers = await asyncio.gather(*(refusal(eve.join_with(code)) for code in wrong))
+        assert sorted({answer.reason for answer in answers}) == ["JOIN_CODE_NOT_FOUND", "RATE_LIMITED"]
+        assert sum(answer.reason == "JOIN_CODE_NOT_FOUND" for answer in answers) == 3
+        limited = await refusal(cluster.player("another guest").join_with(room.join_code))
+        assert limited == ("RESOURCE_EXHAUSTED", "RATE_LIMITED", {"limit": "wrong_codes_per_address"})
+        assert (await eve.join(open_room.room_id)).room.room_id == open_room.room_id, "other ways in stay open"

@@ -35,6 +35,15 @@ def test_a_burst_is_taken_and_then_one_for_each_interval() -> None:
     assert [some.take("ann") > 0 for _ in range(6)] == [False] * 5 + [True], "a rest fills the bucket, no more"
 
 
+def test_what_is_given_back_can_be_taken_again() -> None:
+    some, _ = buckets(1, 2)
+    for _ in range(10):
+        assert some.take("ann") == 0.0
+        some.give_back("ann")
+    some.give_back("nobody")
+    assert [some.take("ann") > 0 for _ in range(3)] == [False, False, True]
+
+
 def test_callers_do_not_share() -> None:
     some, _ = buckets(1, 1)
     assert some.take("ann") == 0.0

@@ -207,7 +207,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 80
     """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
     stream count as calls; one too many is a result on the stream, not its end.
-    Metadata: {"limit": "rate_per_player"} or {"limit": "rate_per_address"}
+    Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"} or, for wrong join codes,
+    {"limit": "wrong_codes_per_address"}
     """
     ERROR_REASON_LIMIT_REACHED: _ErrorReason.ValueType  # 81
     """RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,
@@ -418,7 +419,8 @@ Metadata: {"state": "TICKET_STATE_EXPIRED"}
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 80
 """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
 stream count as calls; one too many is a result on the stream, not its end.
-Metadata: {"limit": "rate_per_player"} or {"limit": "rate_per_address"}
+Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"} or, for wrong join codes,
+{"limit": "wrong_codes_per_address"}
 """
 ERROR_REASON_LIMIT_REACHED: ErrorReason.ValueType  # 81
 """RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,
