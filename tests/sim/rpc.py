@@ -215,6 +215,13 @@ class Call:
         if self.server is not None:
             Link(self._network.weather, self.server.machine.context).send(self._cancel)
 
+    def abandon(self) -> None:
+        """The client's machine has stopped: the server finds out that nobody is there."""
+        self.over = True
+        self.up.cut = self.down.cut = True
+        if self.server is not None:
+            Link(self._network.weather, self.server.machine.context).send(self._cancel)
+
     def end_by_server(self, ending: Ending) -> None:
         """The server ends the call, its handler included."""
         self.down.send(self.finish, ending)

@@ -67,6 +67,7 @@ class Site:
         self.network = Network(loop, self.weather, self.troubles, trace)
         self.store = StoreServer(loop, self.weather, _runner(), trace, _scripts())
         self.hosts: dict[str, Host] = {}
+        self.channels: list[Channel] = []
         self.silent_until = 0.0
         """By then every stream has noticed that its server has gone without a word."""
         self.ai = Decisions(self)
@@ -79,7 +80,9 @@ class Site:
     def channel(self, target: str, observer: Any = None) -> Channel:
         """A channel of whoever asks to a service."""
         chance = random.Random(f"channel-{self.seed}-{this_machine()}-{target}-{self.loop.steps}")
-        return Channel(self.network, target, chance, observer)
+        channel = Channel(self.network, target, chance, observer)
+        self.channels.append(channel)
+        return channel
 
 
 class Host:
@@ -141,6 +144,10 @@ class Host:
                 for call in list(server.calls):
                     call.break_off(broken, after_seconds=KEEPALIVE_SECONDS if silent else 0)
         site.store.abandon(machine)
+        for channel in site.channels:
+            if channel.machine is machine:
+                for call in list(channel.calls):
+                    call.abandon()
         # What its tasks do on their way out cannot be seen from anywhere.
         site.loop.call_soon(_end_tasks, site.loop, machine)
 
