@@ -226,6 +226,7 @@ async def test_no_request_is_a_defect(store_url: str, tmp_path: Path) -> None:
         "rate_per_player": 0,
         "rate_per_address": 0,
         "guest_rate_per_address": 0,
+        "wrong_codes_per_address": 0,
         "max_rooms_per_player": 0,
         "kept_rooms": 200,
         "heartbeat_seconds": 0.2,
