@@ -28,10 +28,13 @@ class Web:
 
     def run(self, script: str) -> None:
         """Runs one of its scripts; fails with everything that it said."""
-        said = subprocess.run(
-            ["npm", "run", "--silent", script], cwd=WEB, capture_output=True, text=True, check=False, env=environment()
-        )
-        assert said.returncode == 0, f"npm run {script} failed:\n{said.stdout}\n{said.stderr}"
+        npm("run", "--silent", script)
+
+
+def npm(*arguments: str) -> None:
+    """Runs npm in the package; fails with everything that it said."""
+    said = subprocess.run(["npm", *arguments], cwd=WEB, capture_output=True, text=True, check=False, env=environment())
+    assert said.returncode == 0, f"npm {' '.join(arguments)} failed:\n{said.stdout}\n{said.stderr}"
 
 
 def environment() -> dict[str, str]:
@@ -48,7 +51,7 @@ def web() -> Web:
     with (STAMPS / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another test process may be at it
         if _changed("installed", [WEB / "package.json", WEB / "package-lock.json"], WEB / "node_modules"):
-            subprocess.run(["npm", "ci"], cwd=WEB, check=True, capture_output=True, env=environment())
+            npm("ci")
             _remember("installed", [WEB / "package.json", WEB / "package-lock.json"])
         if _changed("built", _sources(), WEB / "dist"):
             package.run("build")

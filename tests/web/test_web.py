@@ -17,6 +17,7 @@ class Package(Protocol):
     def run(self, script: str) -> None: ...
 
 
+@pytest.mark.timeout(600)  # the first one installs and builds
 @pytest.mark.parametrize("script", ["check", "lint", "test:unit"])
 def test_script(web: Package, script: str) -> None:
     web.run(script)
