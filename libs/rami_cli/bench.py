@@ -13,6 +13,7 @@ import typer
 
 from rami_cli.bench_bots import BotsBench, Duel, PlayerName, run_bots_bench
 from rami_cli.bench_load import LoadBench, run_load_bench
+from rami_cli.bench_module import run_module
 from rami_cli.load_player import LoadHabits
 from rami_cli.running import run_command
 
@@ -107,3 +108,29 @@ def load(
         seed=seed,
     )
     run_command(run_load_bench(plan, folder))
+
+
+@bench.command()
+def evening(
+    *,
+    arrivals: Annotated[int, typer.Option(min=100, max=1_000_000, help="Players who queue in the evening.")] = 20_000,
+    seats: Annotated[list[int] | None, typer.Option(min=2, max=4, help="Seats; repeat it. None: 2, 3 and 4.")] = None,
+    largest: Annotated[int, typer.Option(min=4, max=1_000, help="The largest k of the rival.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the arrivals.")] = 1,
+    folder: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Simulate an evening of matchmaking: even tables against waiting, beside "take the tightest of k"."""
+    options = {"arrivals": arrivals, "largest": largest, "seed": seed, "folder": folder}
+    run_module("matchmaking.evening", options, "--seats", *map(str, seats or [2, 3, 4]))
+
+
+@bench.command()
+def matching(
+    *,
+    waiting: Annotated[int, typer.Option(min=1, max=12_000, help="Tickets that wait meanwhile.")] = 10_000,
+    rate: Annotated[int, typer.Option(min=1, max=10_000, help="Arrivals and cancels a second.")] = 1_000,
+    seconds: Annotated[float, typer.Option(min=1, max=3_600, help="How long.")] = 10.0,
+    folder: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Measure passes over a long queue, and calls beside it on a service of its own."""
+    run_module("matchmaking.speed", {"waiting": waiting, "rate": rate, "seconds": seconds, "folder": folder})
