@@ -243,9 +243,9 @@ class Client(Queueing):
         request = players.GetPlayerRequest(player_id=player_id)
         return (await self._calls.unary(self._players.GetPlayer, request)).player
 
-    async def leaderboard(self, *, limit: int = 20) -> list[players.RankedPlayer]:
-        """At most `limit` players by rating, best first."""
-        request = players.ListLeaderboardRequest(page_size=min(limit, 100))
+    async def leaderboard(self, *, limit: int = 20, around_me: bool = False) -> list[players.RankedPlayer]:
+        """At most `limit` players by rating, from the best on, or from some places above this player on."""
+        request = players.ListLeaderboardRequest(page_size=min(limit, 100), around_me=around_me)
         ranked: list[players.RankedPlayer] = []
         while len(ranked) < limit:
             page = await self._calls.unary(self._players.ListLeaderboard, request)
@@ -253,7 +253,14 @@ class Client(Queueing):
             if not page.next_page_token:
                 break
             request.page_token = page.next_page_token
+            request.around_me = False
         return ranked[:limit]
+
+    async def own_rank(self) -> players.RankedPlayer | None:
+        """The own line of the leaderboard; None before the first rated match."""
+        request = players.ListLeaderboardRequest(page_size=1)
+        page = await self._calls.unary(self._players.ListLeaderboard, request)
+        return page.own if page.HasField("own") else None
 
     def table(self, room_id: str, *, seat: int | None = None, receipt: Receipt | None = None) -> Table:
         """The table of a room that this player holds a seat in, kept open from `async with` on.

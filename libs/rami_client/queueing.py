@@ -1,4 +1,4 @@
-"""Waiting in the queue: tickets, and following one until it has a seat."""
+"""Waiting in the queue, alone or as a party: tickets, and following one until it has a seat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rami_client.errors import RpcError, TicketEndedError, UnavailableError, err
 from rami_client.follow import PASSING_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
     from rami.game.v1 import rules_pb2
     from rami.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceAsyncStub
@@ -42,17 +42,34 @@ class Queueing:
         rules: Iterable[rules_pb2.RuleOptions] = (),
         bots_allowed: bool = True,
         bot: str = "",
+        weakest_bot: str = "",
+        party: Iterable[str] = (),
+        attributes: Mapping[str, str] | None = None,
     ) -> matchmaking.Ticket:
         """Queues this player for a table of one of these sizes, by one of these rules (none: the defaults).
 
-        `bot` is the profile to fill with, empty for the service's choice. Raises FailedPreconditionError
-        ALREADY_QUEUED while another ticket is live.
+        `bot` is the profile to fill with, empty for the service's choice among those from `weakest_bot` on.
+        `party` names the other players, by id, of a party that this player leads: the ticket is FORMING until
+        each of them has called `confirm_ticket` with its id, which the leader passes on. `attributes` are
+        kept with the ticket and shown to nobody else. Raises FailedPreconditionError ALREADY_QUEUED while
+        another ticket is live.
         """
         criteria = matchmaking.TicketCriteria(
-            player_counts=player_counts, rules=rules, bots_allowed=bots_allowed, bot=bot
+            player_counts=player_counts, rules=rules, bots_allowed=bots_allowed, bot=bot, weakest_bot=weakest_bot
         )
-        request = matchmaking.CreateTicketRequest(request_id=new_request_id(), criteria=criteria)
+        request = matchmaking.CreateTicketRequest(
+            request_id=new_request_id(), criteria=criteria, party_player_ids=party, attributes=attributes
+        )
         return (await self._calls.unary(self._matchmaking.CreateTicket, request)).ticket
+
+    async def confirm_ticket(self, ticket_id: str) -> matchmaking.Ticket:
+        """Confirms to be of the party of a ticket that names this player.
+
+        Raises NotFoundError TICKET_NOT_FOUND when it does not, FailedPreconditionError ALREADY_QUEUED while
+        another ticket is live, or TICKET_OVER when the ticket has ended.
+        """
+        request = matchmaking.ConfirmTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
+        return (await self._calls.unary(self._matchmaking.ConfirmTicket, request)).ticket
 
     async def get_ticket(self, ticket_id: str) -> matchmaking.Ticket:
         """An own ticket as it is now."""
@@ -60,14 +77,26 @@ class Queueing:
         return (await self._calls.unary(self._matchmaking.GetTicket, request)).ticket
 
     async def leave_queue(self, ticket_id: str) -> matchmaking.Ticket:
-        """Withdraws a ticket. Raises FailedPreconditionError TICKET_MATCHED when it is too late."""
+        """Withdraws a ticket, with the whole party. Raises FailedPreconditionError TICKET_MATCHED when it is too
+        late.
+        """
         request = matchmaking.CancelTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
         return (await self._calls.unary(self._matchmaking.CancelTicket, request)).ticket
 
-    async def queue(self) -> list[matchmaking.QueuePool]:
-        """How many wait for what, and for how long."""
-        request = matchmaking.GetQueueRequest()
-        return list((await self._calls.unary(self._matchmaking.GetQueue, request)).pools)
+    async def queue(
+        self, *, player_counts: Iterable[int] = (), rules: Iterable[rules_pb2.RuleOptions] = ()
+    ) -> list[matchmaking.QueuePool]:
+        """How many wait for what, for how long, and what a wait may be: of the pools of these sizes and rules,
+        or of all where somebody waits.
+        """
+        request = matchmaking.GetQueueRequest(player_counts=player_counts, rules=rules, page_size=100)
+        pools: list[matchmaking.QueuePool] = []
+        while True:
+            page = await self._calls.unary(self._matchmaking.GetQueue, request)
+            pools.extend(page.pools)
+            if not page.next_page_token:
+                return pools
+            request.page_token = page.next_page_token
 
     async def watch_ticket(self, ticket_id: str) -> AsyncIterator[matchmaking.Ticket]:
         """A ticket now and after each change, until it is matched, cancelled or expired. Survives broken
