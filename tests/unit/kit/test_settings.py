@@ -99,6 +99,12 @@ def test_players_and_services_have_different_secrets(monkeypatch: pytest.MonkeyP
         ({"tls_cert_file": "/c"}, "RAMI_TLS_CERT_FILE"),
         ({"tls_client_ca_file": "/c"}, "RAMI_TLS_CLIENT_CA_FILE"),
         ({"log_level": "secret-words"}, "RAMI_LOG_LEVEL"),
+        ({"trusted_proxies": "10.0.0.0/8,secret-words"}, "RAMI_TRUSTED_PROXIES"),
+        ({"trusted_proxies": "10.0.0.1/8"}, "RAMI_TRUSTED_PROXIES"),
+        ({"rate_per_player": "-1"}, "RAMI_RATE_PER_PLAYER"),
+        ({"rate_per_player": "nan"}, "RAMI_RATE_PER_PLAYER"),
+        ({"rate_per_address_burst": "0"}, "RAMI_RATE_PER_ADDRESS_BURST"),
+        ({"max_deadline_seconds": "0"}, "RAMI_MAX_DEADLINE_SECONDS"),
     ],
     ids=str,
 )
@@ -109,6 +115,12 @@ def test_a_bad_value_is_named_and_never_repeated(
     text = complaint(monkeypatch, Storeless, **(good | values))
     assert expected in text
     assert "secret-words" not in text
+
+
+def test_trusted_proxies_are_addresses_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load(monkeypatch, Storeless, mode="development", trusted_proxies="10.0.0.7, fd00::/8")
+    assert [str(network) for network in settings.trusted_networks] == ["10.0.0.7/32", "fd00::/8"]
+    assert load(monkeypatch, Storeless, mode="development", trusted_proxies="").trusted_networks == ()
 
 
 def test_every_bad_value_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
