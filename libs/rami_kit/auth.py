@@ -17,6 +17,7 @@ import hmac
 import time
 import unicodedata
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,9 @@ from rami_kit.errors import RamiError, reasons, refused
 from rami_kit.jwks import JwksFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import SecretStr
 
     from rami_kit.settings import ServiceSettings
 
@@ -107,14 +110,16 @@ class TokenVerifier:
         *,
         audience: str,
         service_secret: str,
+        service_secret_other: str | None = None,
         jwt_secret: str | None = None,
+        jwt_secret_other: str | None = None,
         jwks: JwksFile | None = None,
         jwt_issuer: str | None = None,
         jwt_audience: str | None = None,
     ) -> None:
         self._audience = audience
-        self._service_secret = service_secret
-        self._jwt_secret = jwt_secret
+        self._service_secrets = [secret for secret in (service_secret, service_secret_other) if secret is not None]
+        self._jwt_secrets = [secret for secret in (jwt_secret, jwt_secret_other) if secret is not None]
         self._jwks = jwks
         self._jwt_issuer = jwt_issuer
         self._jwt_audience = jwt_audience
@@ -127,7 +132,9 @@ class TokenVerifier:
         return cls(
             audience=audience,
             service_secret=settings.service_secret.get_secret_value(),
-            jwt_secret=settings.jwt_secret.get_secret_value() if settings.jwt_secret else None,
+            service_secret_other=_value(settings.service_secret_other),
+            jwt_secret=_value(settings.jwt_secret),
+            jwt_secret_other=_value(settings.jwt_secret_other),
             jwks=JwksFile(settings.jwt_jwks_file) if settings.jwt_jwks_file else None,
             jwt_issuer=settings.jwt_issuer,
             jwt_audience=settings.jwt_audience,
@@ -177,7 +184,7 @@ class TokenVerifier:
             raise _invalid() from None
 
     def _service(self, token: str) -> Caller:
-        claims = self._decode(token, self._service_secret, "HS256", audience=self._audience, required=("aud", "iat"))
+        claims = self._decode_own(token, self._service_secrets, audience=self._audience, required=("aud", "iat"))
         if claims["aud"] != self._audience:
             raise jwt.InvalidAudienceError("made out to more than one service")
         lifetime = float(claims["exp"]) - float(claims["iat"])
@@ -189,9 +196,9 @@ class TokenVerifier:
     def _player(self, token: str, header: dict[str, Any]) -> Caller:
         kid = header.get("kid")
         if kid is None:
-            if self._jwt_secret is None:
+            if not self._jwt_secrets:
                 raise jwt.InvalidKeyError("no key without a name")
-            claims = self._decode(token, self._jwt_secret, "HS256", audience=self._jwt_audience)
+            claims = self._decode_own(token, self._jwt_secrets, audience=self._jwt_audience)
             if claims["iss"] != PLAYER_ISSUER:
                 raise jwt.InvalidIssuerError("not our own")
         else:
@@ -208,6 +215,15 @@ class TokenVerifier:
         identity = player_id(claims["iss"], claims["sub"])
         expires_at = float(claims["exp"])
         return Caller(CallerKind.PLAYER, identity, display_name(claims.get("name")), expires_at, claims["iss"], "")
+
+    def _decode_own(
+        self, token: str, secrets: Sequence[str], *, audience: str | None, required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The claims of a token that one of these secrets has signed; there are two while they are rotated."""
+        for secret in secrets[:-1]:
+            with suppress(jwt.InvalidSignatureError):
+                return self._decode(token, secret, "HS256", audience=audience, required=required)
+        return self._decode(token, secrets[-1], "HS256", audience=audience, required=required)
 
     @staticmethod
     def _decode(
@@ -291,6 +307,10 @@ class GuestSigner:
         expires_at = now + int(lifetime_seconds)
         claims = {"iss": PLAYER_ISSUER, "sub": subject, "name": name, "iat": now, "exp": expires_at}
         return jwt.encode(claims, self._secret, algorithm="HS256"), float(expires_at)
+
+
+def _value(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
 
 
 def _invalid() -> RamiError:

@@ -100,8 +100,16 @@ class ServiceSettings(BaseSettings):
         default=None,
         description="Audience that player tokens must name. Unset: tokens that name one are refused.",
     )
+    jwt_secret_other: SecretStr | None = Field(
+        default=None,
+        description="Signs nothing, but its player tokens are good: the next or the last key, while keys are rotated.",
+    )
     service_secret: SecretStr | None = Field(
         default=None, description="Key of the tokens services show each other (HS256), 32 bytes or more."
+    )
+    service_secret_other: SecretStr | None = Field(
+        default=None,
+        description="Signs nothing, but its service tokens are good: the next or the last key, while keys are rotated.",
     )
 
     game_address: str = Field(default="127.0.0.1:7001", min_length=1, description="gRPC target of the game service.")
@@ -191,7 +199,7 @@ class ServiceSettings(BaseSettings):
             StoreUrl.parse(value.get_secret_value())
         return value
 
-    @field_validator("jwt_secret", "service_secret")
+    @field_validator("jwt_secret", "jwt_secret_other", "service_secret", "service_secret_other")
     @classmethod
     def _check_secret_length(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value().encode()) < MIN_SECRET_BYTES:
@@ -220,8 +228,11 @@ class ServiceSettings(BaseSettings):
             raise ValueError("RAMI_JWT_SECRET or RAMI_JWT_JWKS_FILE is missing (mode development has a default)")
         if self.service_secret is None:
             raise ValueError("RAMI_SERVICE_SECRET is missing (mode development has a default)")
-        if self.jwt_secret == self.service_secret:
-            raise ValueError("RAMI_JWT_SECRET and RAMI_SERVICE_SECRET must differ: players are no services")
+        players = {self.jwt_secret, self.jwt_secret_other} - {None}
+        if players & {self.service_secret, self.service_secret_other}:
+            raise ValueError(
+                "RAMI_JWT_SECRET and RAMI_SERVICE_SECRET (and _OTHER) must differ: players are no services"
+            )
         if self.mode is not Mode.DEVELOPMENT and self.uses_built_in_secret:
             raise ValueError("RAMI_JWT_SECRET and RAMI_SERVICE_SECRET must not be the built-in development secrets")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
@@ -239,7 +250,7 @@ class ServiceSettings(BaseSettings):
     def uses_built_in_secret(self) -> bool:
         """Whether a secret is one that everybody can read in this module."""
         known = {DEVELOPMENT_JWT_SECRET, DEVELOPMENT_SERVICE_SECRET}
-        secrets = (self.jwt_secret, self.service_secret)
+        secrets = (self.jwt_secret, self.jwt_secret_other, self.service_secret, self.service_secret_other)
         return any(secret is not None and secret.get_secret_value() in known for secret in secrets)
 
 

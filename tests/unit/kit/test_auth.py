@@ -13,6 +13,7 @@ from rami_kit.auth import (
     CallerKind,
     GuestSigner,
     ServiceTokens,
+    TokenVerifier,
     current_caller,
     display_name,
     player_id,
@@ -269,3 +270,48 @@ def test_without_a_secret_there_are_no_guests(tmp_path: Path) -> None:
     with pytest.raises(RamiError) as caught:
         signer.sign("x", "y", 1)
     assert reason_name(caught.value.reason) == "GUESTS_DISABLED"
+
+
+# Keys that are rotated: first accepted, then signed with, then the only ones.
+
+OLD, NEW = "o" * 32, "n" * 32
+
+
+@pytest.mark.parametrize("step", ["both know both", "the new one signs", "the old one is gone"])
+def test_tokens_of_services_are_good_through_every_step_of_a_rotation(step: str) -> None:
+    before, after = {
+        "both know both": ((OLD, None), (OLD, NEW)),
+        "the new one signs": ((OLD, NEW), (NEW, OLD)),
+        "the old one is gone": ((NEW, OLD), (NEW, None)),
+    }[step]
+    sides = [settings(service_secret=secret, service_secret_other=other) for secret, other in (before, after)]
+    for caller in sides:
+        ((_, header),) = ServiceTokens(caller, "rami-game").metadata()
+        for called in sides:
+            found = TokenVerifier.from_settings(called, "rami-game").verify(header.removeprefix("Bearer "))
+            assert found.kind is CallerKind.SERVICE
+
+
+def test_a_players_token_outlives_the_key_for_as_long_as_it_is_accepted() -> None:
+    token, _ = GuestSigner(settings(jwt_secret=OLD)).sign("abc", "Ada", 600)
+    during, after = settings(jwt_secret=NEW, jwt_secret_other=OLD), settings(jwt_secret=NEW)
+    assert TokenVerifier.from_settings(during, "rami-game").verify(token).player_id == player_id("rami", "abc")
+    with pytest.raises(RamiError) as caught:
+        TokenVerifier.from_settings(after, "rami-game").verify(token)
+    assert reason_name(caught.value.reason) == "TOKEN_INVALID"
+    own, _ = GuestSigner(during).sign("abc", "Ada", 600)
+    assert TokenVerifier.from_settings(after, "rami-game").verify(own)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"jwt_secret_other": SERVICE_SECRET},
+        {"service_secret_other": JWT_SECRET},
+        {"jwt_secret_other": NEW, "service_secret_other": NEW},
+        {"jwt_secret_other": "short"},
+    ],
+)
+def test_keys_that_are_rotated_are_checked_as_the_others(values: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"must differ|32 bytes"):
+        settings(**values)
