@@ -13,12 +13,15 @@ import os
 import random
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 
 from rami.ai.v1 import decision_service_pb2 as pb
 from rami.ai.v1.decision_service_pb2_grpc import DecisionServiceServicer, add_DecisionServiceServicer_to_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
 class Bots(DecisionServiceServicer):
@@ -27,16 +30,27 @@ class Bots(DecisionServiceServicer):
     async def Decide(  # noqa: N802 - an RPC
         self, request: pb.DecideRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> pb.DecideResponse:
-        chance = random.Random(request.policy_seed)
-        kinds = [action.WhichOneof("kind") for action in request.legal_actions]
-        laying = [place for place, kind in enumerate(kinds) if kind in ("meld", "lay_off")]
-        places = laying if laying and chance.random() < 0.7 else range(len(kinds))
-        return pb.DecideResponse(action_index=chance.choice(places))
+        return decide(request)
+
+    async def DecideMany(  # noqa: N802 - an RPC
+        self, requests: AsyncIterator[pb.DecideManyRequest], _context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncIterator[pb.DecideManyResponse]:
+        async for request in requests:
+            yield pb.DecideManyResponse(call_id=request.call_id, decision=decide(request.request))
 
     async def ListBots(  # noqa: N802 - an RPC
         self, _request: pb.ListBotsRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> pb.ListBotsResponse:
         return pb.ListBotsResponse()
+
+
+def decide(request: pb.DecideRequest) -> pb.DecideResponse:
+    """The same for the same policy seed."""
+    chance = random.Random(request.policy_seed)
+    kinds = [action.WhichOneof("kind") for action in request.legal_actions]
+    laying = [place for place, kind in enumerate(kinds) if kind in ("meld", "lay_off")]
+    places = laying if laying and chance.random() < 0.7 else range(len(kinds))
+    return pb.DecideResponse(action_index=chance.choice(places))
 
 
 async def serve() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ def overdue_ms(store: StoreView, room_id: str) -> float:
 
 async def test_a_bot_that_is_asked_when_its_replica_drains_is_moved_by_another(store_url: str, bots: FakeBots) -> None:
     bots.choose = silent
-    values = {"ai_address": bots.target, "lease_seconds": LEASE_SECONDS, "decision_timeout_seconds": 60}
+    values: dict[str, Any] = {"ai_address": bots.target, "lease_seconds": LEASE_SECONDS, "decision_timeout_seconds": 60}
     async with game_cluster(store_url, **values) as cluster:
         ann = cluster.player("ann")
         rooms = [await ann.create(room_options(2, turn_limit=0), {0: "hard"}) for _ in range(3)]
