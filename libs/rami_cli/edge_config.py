@@ -58,6 +58,9 @@ def edge_config(settings: EdgeSettings, *, admin: str | Endpoint = DEFAULT_ADMIN
                 {
                     "name": "edge",
                     "address": socket_address(settings.host, settings.port),
+                    # A second edge on the port is an error, and not somebody who gets half of the connections.
+                    "enable_reuse_port": False,
+                    "connection_balance_config": {"exact_balance": {}},
                     "per_connection_buffer_limit_bytes": BUFFER_BYTES,
                     "listener_filters": _tls_inspector(settings),
                     "filter_chains": [
@@ -67,6 +70,7 @@ def edge_config(settings: EdgeSettings, *, admin: str | Endpoint = DEFAULT_ADMIN
                 {
                     "name": "metrics",
                     "address": socket_address(settings.host, settings.metrics_port),
+                    "enable_reuse_port": False,
                     "ignore_global_conn_limit": True,
                     "filter_chains": [{"filters": [metrics_manager()]}],
                 },

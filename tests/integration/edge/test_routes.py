@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import ssl
 import sys
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from rami.ai.v1 import decision_service_pb2, decision_service_pb2_grpc
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import game_service_pb2_grpc, match_room_service_pb2, match_room_service_pb2_grpc
 from rami.matchmaking.v1 import player_service_pb2, player_service_pb2_grpc
+from support.commands import names_in
 from support.edge_process import Edge, FakeService, edge_environment, fake_services, running_edge
 from support.grpc_web import call, request
 from support.self_signed import self_signed
@@ -242,17 +244,23 @@ async def _health(edge: Edge) -> int:
         return 0  # it does not listen any more
 
 
-async def test_an_envoy_that_cannot_start_ends_the_edge_with_its_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["certificate", "port"])
+async def test_an_envoy_that_cannot_start_ends_the_edge_with_its_words(tmp_path: Path, fault: str) -> None:
     service = FakeService()
     service.address = "127.0.0.1:1"
-    missing = {name: str(tmp_path / "missing.pem") for name in ("TLS_CERT_FILE", "TLS_KEY_FILE")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rami_cli.edge_process"),
-        env=edge_environment([service], TMPDIR=str(tmp_path), **missing),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, errors = await process.communicate()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        if fault == "certificate":
+            wrong = {name: str(tmp_path / "missing.pem") for name in ("TLS_CERT_FILE", "TLS_KEY_FILE")}
+        else:
+            wrong = {"PORT": str(taken.getsockname()[1])}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "rami_cli.edge_process"),
+            env={**edge_environment([service], **wrong), "TMPDIR": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        output, errors = await process.communicate()
     assert (process.returncode, output) == (1, b"")
-    assert "missing.pem" in errors.decode()
+    assert {"certificate": "missing.pem", "port": "Address already in use"}[fault] in errors.decode()
     assert "Envoy ended with exit code 1 before it was ready" in errors.decode()
+    assert names_in(tmp_path) == []
