@@ -194,6 +194,7 @@ class Decisions:
         place = await self._place(raw)
         if place is None:
             await context.abort(UNAVAILABLE, "no")
+            raise AssertionError("an abort ends the call")
         return messages.DecideResponse(action_index=place).SerializeToString()
 
     async def _decide_many(self, requests: AsyncIterator[bytes], context: Any) -> None:
