@@ -153,13 +153,13 @@ class FallbackBot(Bot):
         return fallback_action(view)
 
 
-def games_of(up: Command) -> list[int]:
-    """The processes that run game services."""
+def processes_of(up: Command, module: str) -> list[int]:
+    """The processes that run a module."""
     commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in up.descendants()}
-    return [pid for pid, command in commands.items() if command[1:3] == [b"-m", b"game_state"]]
+    return [pid for pid, command in commands.items() if command[1:3] == [b"-m", module.encode()]]
 
 
-async def test_a_match_goes_on_when_either_replica_is_killed_and_the_end_is_clean(tmp_path: Path) -> None:
+async def test_a_match_goes_on_when_a_replica_or_the_edge_is_killed_and_the_end_is_clean(tmp_path: Path) -> None:
     receipt = Receipt()
     async with rami("up", "--edge", "--json", "--ports", "auto", folder=tmp_path) as up:
         addresses = json.loads(await up.read_until("\n"))
@@ -172,7 +172,7 @@ async def test_a_match_goes_on_when_either_replica_is_killed_and_the_end_is_clea
                 await eventually(lambda: table.room.seats[0].entropy_set, "entropy is brought")
                 await client.start_match(room.room_id)
                 playing = asyncio.create_task(play_match(table, FallbackBot(), pace_seconds=0.05))
-                for pid in games_of(up):
+                for pid in (*processes_of(up, "game_state"), *processes_of(up, "rami_cli.edge_process")):
                     await eventually(lambda: table.version > 3, "the match has begun")
                     version = table.version
                     os.kill(pid, signal.SIGKILL)
