@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# What commands say is asserted in English, whatever the terminal of a developer speaks.
+os.environ["LC_ALL"] = "C.UTF-8"
+
+
 @pytest.fixture(scope="session")
 def embedded_store() -> Iterator[EmbeddedStore]:
     with EmbeddedStore() as store:

@@ -26,8 +26,10 @@ from rami_cli.running import run_command
 from rami_cli.screen import make_console
 from rami_cli.settings_table import draw_settings, markdown_settings, read_settings
 from rami_cli.showing import show_until_over
+from rami_cli.texts import choose_language
 from rami_client import Client, load_replay, save_replay, verify
 from rami_kit.auth import bot_key
+from rami_kit.languages import LOCALES
 from rami_kit.settings import DEVELOPMENT_SERVICE_SECRET
 
 app = typer.Typer(
@@ -66,6 +68,15 @@ Matchmaking = Annotated[
     str, typer.Option(help="gRPC target of the matchmaking service, or of an edge, for signing in as a guest.")
 ]
 Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer token; none signs in as a guest.")]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        envvar="RAMI_LANGUAGE",
+        callback=choose_language,
+        help=f"Language of the table: {', '.join(LOCALES)}. None: the terminal's.",
+    ),
+]
 
 
 @app.command()
@@ -142,6 +153,7 @@ def demo(
     chaos: Annotated[
         bool, typer.Option("--chaos", help="Kill every process once while the match is played, and lose no move.")
     ] = False,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Play a real match through all services, show it, and verify its replay. Needs nothing and leaves nothing."""
     run_command(run_demo(DemoOptions(seats, seed, plain, pace, save, chaos)))
@@ -163,6 +175,7 @@ def play(
     hint: Annotated[bool, typer.Option("--hint", help="Show what the strongest bot would do in your place.")] = False,
     plain: Plain = False,
     save: Save = None,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Take a seat against bots. Starts a cluster unless --game names one."""
     run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)))
@@ -176,6 +189,7 @@ def watch(
     matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
     token: Token = None,
     plain: Plain = False,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Watch a room until its match is over."""
 
@@ -199,6 +213,7 @@ def replay(
     token: Token = None,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter after each step.")] = False,
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Verify a replay and read it, all hands face up."""
     file = _replay_file(source)
@@ -232,6 +247,7 @@ def verify_command(
     receipt: Annotated[
         Path | None, typer.Option(help="What a client wrote down while it played.", exists=True, dir_okay=False)
     ] = None,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Check a replay from its commitment to its winner, and name the place where it was tampered with."""
 
@@ -252,6 +268,7 @@ def replays_command(
     day: Annotated[str | None, typer.Option(help="Only matches that ended on this day, YYYY-MM-DD (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most matches to list.")] = 50,
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """List the archive of finished matches, or open one of it."""
 
@@ -289,6 +306,7 @@ def inspect(
     game: Game = DEFAULT_GAME,
     matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
     token: Token = None,
+    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
 ) -> None:
     """Show a room as it stood at a version: hands, melds, piles and scores."""
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rami_cli.drawing import draw_action
 from rami_cli.screen import WIDTH
+from rami_cli.texts import rich_text, text
 from rami_engine import (
     DRAW_DISCARD,
     DRAW_STOCK,
@@ -25,14 +26,6 @@ from rami_engine import (
 if TYPE_CHECKING:
     from rami_engine import Card, SeatView
 
-HELP: Final = (
-    "Type a number of the list, or in words:\n"
-    "  s                the stock                 t            take the discard\n"
-    "  5h 6h 7h         meld these cards          7h           discard it\n"
-    "  8h on 1          lay off on meld 1         10 is written t or 10\n"
-    "  ? this help      q leave and end"
-)
-
 _LIST_LINES: Final = 5
 
 
@@ -45,9 +38,9 @@ def draw_choices(legal: tuple[Action, ...]) -> list[Text]:
     lines, shown = _numbered(legal)
     further = len(_listed(legal)) - shown
     if further:
-        lines.append(Text(f"… and {further} more: type their cards", style="dim"))
+        lines.append(rich_text("more-choices", "dim", count=further))
     if len(_listed(legal)) < len(legal):
-        lines.append(Text("To end the turn type the card to discard, such as 7h.", style="dim"))
+        lines.append(rich_text("end-turn", "dim"))
     return lines
 
 
@@ -75,13 +68,13 @@ def choose(typed: str, view: SeatView, legal: tuple[Action, ...]) -> Action:
     """The legal action that was typed. A number only means what `draw_choices` shows with it. Raises ChoiceError."""
     words = typed.lower().split()
     if not words:
-        raise ChoiceError("type a number, a card, or ? for help")
+        raise ChoiceError(text("wrong-nothing"))
     if len(words) == 1 and words[0].isdecimal():
         number, (_, shown) = int(words[0]), _numbered(legal)
         if not shown:
-            raise ChoiceError("there is no list to choose a number from: type the card to discard, such as 7h")
+            raise ChoiceError(text("wrong-no-list"))
         if not 1 <= number <= shown:
-            raise ChoiceError(f"there is no number {number} in the list: type a number of it, or a card such as 7h")
+            raise ChoiceError(text("wrong-number", number=str(number)))
         return _listed(legal)[number - 1]
     action = _named(words)
     if action not in legal:
@@ -100,7 +93,7 @@ def _named(words: list[str]) -> Action:
         cards = _cards(words)
         return discard_action(cards[0]) if len(cards) == 1 else meld_action(cards)
     except (CardError, MalformedAction) as error:
-        raise ChoiceError(f"{' '.join(words)!r} is not understood ({error}); ? shows what is") from error
+        raise ChoiceError(text("wrong-words", words=repr(" ".join(words)), error=str(error))) from error
 
 
 def _cards(words: list[str]) -> tuple[Card, ...]:
@@ -111,15 +104,15 @@ def _why_not(action: Action, view: SeatView) -> str:
     """Why an action is not in the list of legal ones."""
     draws = action.kind in (ActionKind.DRAW_STOCK, ActionKind.DRAW_DISCARD)
     if view.phase.name == "DRAW" and not draws:
-        return "draw first: s for the stock, t to take the discard"
+        return text("wrong-draw-first")
     if draws:
-        return "you have drawn already: meld, lay off, or discard a card"
+        return text("wrong-drawn")
     if action.cards & ~view.hand:
-        return "you do not hold that"
+        return text("wrong-not-held")
     if action.kind == ActionKind.MELD and not is_meld(action.cards):
-        return "that is neither a set nor a run"
+        return text("wrong-no-meld")
     if action.kind == ActionKind.LAY_OFF and not 1 <= action.meld <= len(view.melds):
-        return f"there is no meld {action.meld}"
+        return text("wrong-meld-number", meld=action.meld)
     if action.kind == ActionKind.LAY_OFF and not is_meld(view.melds[action.meld - 1] | action.cards):
-        return f"that does not fit meld {action.meld}"
-    return "the last card must be discarded"
+        return text("wrong-fit", meld=action.meld)
+    return text("wrong-last-card")

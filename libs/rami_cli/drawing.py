@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from rami.game.v1 import event_pb2, rules_pb2
+from rami_cli.texts import own, own_name, rich_text, text
 from rami_engine import (
     RANKS,
     Action,
@@ -27,9 +28,25 @@ if TYPE_CHECKING:
 
 SUIT_SYMBOLS: Final = "♣♦♥♠"
 SUIT_STYLES: Final = ("green", "bright_blue", "red", "bold")
-OWN_NAME: Final = "You"
 
-_IRREGULAR: Final = {"be": ("are", "is"), "go": ("go", "goes")}
+_PLAYED: Final = {
+    ActionKind.DRAW_STOCK: "draws",
+    ActionKind.DRAW_DISCARD: "takes",
+    ActionKind.MELD: "melds",
+    ActionKind.LAY_OFF: "lays-off",
+    ActionKind.DISCARD: "discards",
+}
+_ROUND_ENDS: Final = {
+    rules_pb2.ROUND_END_REASON_WENT_OUT: "round-ends-out",
+    rules_pb2.ROUND_END_REASON_STOCK_EXHAUSTED: "round-ends-stock",
+    rules_pb2.ROUND_END_REASON_TURN_LIMIT: "round-ends-limit",
+}
+_SEAT_CHANGES: Final = {
+    event_pb2.SEAT_CHANGE_CAUSE_JOINED: ("sits-down", ""),
+    event_pb2.SEAT_CHANGE_CAUSE_LEFT: ("leaves", "dim"),
+    event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT: ("time-is-up", "dim"),
+    event_pb2.SEAT_CHANGE_CAUSE_RETURNED: ("is-back", "dim"),
+}
 
 
 def draw_card(card: Card) -> Text:
@@ -49,29 +66,29 @@ def draw_action(action: Action) -> Text:
     """What an action does, as the player who chooses it reads it."""
     match action.kind:
         case ActionKind.DRAW_STOCK:
-            return Text("draw from the stock")
+            return rich_text("action-draw-stock")
         case ActionKind.DRAW_DISCARD:
-            return Text("take the discard")
+            return rich_text("action-draw-discard")
         case ActionKind.MELD:
-            return Text.assemble("meld ", draw_cards(action.cards))
+            return rich_text("action-meld", cards=draw_cards(action.cards))
         case ActionKind.LAY_OFF:
-            return Text.assemble("lay off ", draw_cards(action.cards), f" on meld {action.meld}")
+            return rich_text("action-lay-off", cards=draw_cards(action.cards), meld=action.meld)
         case ActionKind.DISCARD:
-            return Text.assemble("discard ", draw_cards(action.cards))
+            return rich_text("action-discard", cards=draw_cards(action.cards))
 
 
-def seat_names(room: room_pb2.Room, own: int | None) -> list[str]:
+def seat_names(room: room_pb2.Room, own_seat: int | None) -> list[str]:
     """The name of every seat: "You" for the own one, the player's, or that of its bot."""
     names = []
     for seat in room.seats:
-        if seat.seat == own:
-            names.append(OWN_NAME)
+        if seat.seat == own_seat:
+            names.append(own_name())
         elif seat.HasField("player"):
             names.append(seat.player.display_name)
         elif seat.HasField("bot"):
             names.append(f"{seat.bot.bot.title()} {seat.seat + 1}")
         else:
-            names.append(f"(seat {seat.seat + 1} is empty)")
+            names.append(text("empty-seat", number=seat.seat + 1))
     return names
 
 
@@ -82,82 +99,64 @@ def draw_change(change: event_pb2.Change, names: list[str]) -> Text | None:
             return _draw_played(change.action_played, names)
         case "round_started":
             started = change.round_started
-            return Text.assemble(
-                f"Round {started.round_number}: {started.hand_size} cards each; ",
-                draw_card(started.up_card - 1),
-                f" is turned up; {_subject(names[started.starting_seat], 'begin')}",
-                style="bold",
+            return rich_text(
+                "round-starts",
+                "bold",
+                round=started.round_number,
+                size=started.hand_size,
+                card=draw_card(started.up_card - 1),
+                **own(names[started.starting_seat]),
             )
         case "round_ended":
             return _draw_round_end(change.round_ended.result, names)
         case "match_ended":
             result = change.match_ended.result
             if not result.HasField("winner_seat"):
-                return Text("The match was abandoned", style="bold")
-            return Text(f"{_subject(names[result.winner_seat], 'win')} the match", style="bold")
+                return rich_text("match-abandoned", "bold")
+            return rich_text("match-won", "bold", **own(names[result.winner_seat]))
         case "seat_changed":
             return _draw_seat_change(change.seat_changed, names)
         case "match_started":
-            return Text("The match starts")
+            return rich_text("match-starts")
         case "room_closed":
-            return Text("The room is gone")
+            return rich_text("room-gone")
         case _:
             return None
 
 
 def _draw_played(played: event_pb2.ActionPlayed, names: list[str]) -> Text:
     action = action_from_proto(played.action)
-    name = names[played.seat]
-    line = Text()
-    match action.kind:
-        case ActionKind.DRAW_STOCK:
-            line.append(_subject(name, "draw"))
-            if played.HasField("drawn"):
-                line = Text.assemble(line, " ", draw_card(played.drawn - 1))
-            line.append(" from the stock")
-        case ActionKind.DRAW_DISCARD:
-            line = Text.assemble(_subject(name, "take"), " ", draw_card(played.drawn - 1), " from the discards")
-        case ActionKind.MELD:
-            line = Text.assemble(_subject(name, "meld"), " ", draw_cards(action.cards))
-        case ActionKind.LAY_OFF:
-            line = Text.assemble(_subject(name, "lay"), " off ", draw_cards(action.cards), f" on meld {action.meld}")
-        case ActionKind.DISCARD:
-            line = Text.assemble(_subject(name, "discard"), " ", draw_cards(action.cards))
+    values: dict[str, object] = dict(own(names[played.seat]))
+    if played.HasField("drawn"):
+        values["card"] = draw_card(played.drawn - 1)
+    if action.cards:
+        values["cards"] = draw_cards(action.cards)
+    if action.meld:
+        values["meld"] = action.meld
+    key = _PLAYED[action.kind]
+    if action.kind == ActionKind.DRAW_STOCK and "card" in values:
+        key = "draws-card"
+    line = rich_text(key, **values)
     if played.source == event_pb2.ACTION_SOURCE_AUTOPILOT:
-        line.append(" (autopilot)", style="dim")
+        line.append(f" {text('by-autopilot')}", style="dim")
     elif played.source == event_pb2.ACTION_SOURCE_FALLBACK:
-        line.append(" (fallback)", style="dim")
+        line.append(f" {text('by-fallback')}", style="dim")
     return line
 
 
 def _draw_round_end(result: rules_pb2.RoundResult, names: list[str]) -> Text:
-    winner = names[result.winner_seat]
-    how = {
-        rules_pb2.ROUND_END_REASON_WENT_OUT: f"{_subject(winner, 'go')} out and",
-        rules_pb2.ROUND_END_REASON_STOCK_EXHAUSTED: f"the stock is empty, {_subject(winner, 'hold')} least and",
-        rules_pb2.ROUND_END_REASON_TURN_LIMIT: f"the last turn is played, {_subject(winner, 'hold')} least and",
-    }.get(result.reason, winner)
-    gains = "get" if winner == OWN_NAME else "gets"
-    scores = ", ".join(f"{name} {score}" for name, score in zip(names, result.scores, strict=True))
-    return Text(f"Round {result.round_number}: {how} {gains} {result.points} points ({scores})", style="bold")
+    return rich_text(
+        _ROUND_ENDS[result.reason],
+        "bold",
+        round=result.round_number,
+        points=result.points,
+        scores=", ".join(f"{name} {score}" for name, score in zip(names, result.scores, strict=True)),
+        **own(names[result.winner_seat]),
+    )
 
 
 def _draw_seat_change(change: event_pb2.SeatChanged, names: list[str]) -> Text | None:
-    name = names[change.seat.seat]
-    match change.cause:
-        case event_pb2.SEAT_CHANGE_CAUSE_JOINED:
-            return Text(f"{_subject(name, 'sit')} down")
-        case event_pb2.SEAT_CHANGE_CAUSE_LEFT:
-            return Text(f"{_subject(name, 'leave')} the table", style="dim")
-        case event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT:
-            return Text(f"Time is up for {name}: autopilot plays", style="dim")
-        case event_pb2.SEAT_CHANGE_CAUSE_RETURNED:
-            return Text(f"{_subject(name, 'be')} back", style="dim")
-        case _:
-            return None
-
-
-def _subject(name: str, verb: str) -> str:
-    """A name and what it does: "You draw", "Ada draws"."""
-    own, others = _IRREGULAR.get(verb, (verb, f"{verb}s"))
-    return f"{name} {own if name == OWN_NAME else others}"
+    if change.cause not in _SEAT_CHANGES:
+        return None
+    key, style = _SEAT_CHANGES[change.cause]
+    return rich_text(key, style, **own(names[change.seat.seat]))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rami_bots import BOTS, decide
 from rami_cli.drawing import draw_action
+from rami_cli.texts import text
 
 if TYPE_CHECKING:
     from rami_bots import Considered, Decision
@@ -34,9 +35,9 @@ def draw_hint(decision: Decision) -> Text:
     """A decision with the best alternatives, each with the points that the round may bring."""
     chosen = [one for one in decision.considered if one.action == decision.action]
     others = [one for one in decision.considered if one.action != decision.action and one.points is not None]
-    line = Text.assemble(("Hint: ", "bold"), *map(_drawn, chosen))
+    line = Text.assemble((f"{text('hint')} ", "bold"), *map(_drawn, chosen))
     if others:
-        line.append("; or ")
+        line.append(f"; {text('hint-or')} ")
         line.append_text(Text(", ").join(_drawn(one) for one in others[:MAX_ALTERNATIVES]))
     return line
 

@@ -11,13 +11,14 @@ from google.protobuf.duration_pb2 import Duration
 from rich.text import Text
 
 from rami.game.v1 import room_pb2, rules_pb2
-from rami_cli.choosing import HELP, ChoiceError, choose, draw_choices
+from rami_cli.choosing import ChoiceError, choose, draw_choices
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.hints import hint_for
 from rami_cli.lines import LineReader
 from rami_cli.record import MatchRecord
 from rami_cli.running import with_cluster
 from rami_cli.screen import HEIGHT, Screen, final_standings, make_console
+from rami_cli.texts import current_language, rich_text, text
 from rami_client import ActionRefusedError, Client, RewoundError, RpcError, StaleVersionError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rami_client import Table, Update
+    from rami_client import RamiClientError, Table, Update
 
 LEAVING: Final = frozenset({"q", "quit"})
 ENTROPY_SECONDS: Final = 5.0
@@ -58,7 +59,7 @@ async def run_play(options: PlayOptions) -> None:
     if options.game is not None:
         await _connect_and_play(options.game, options.matchmaking, options, console)
         return
-    console.print("Starting a table …")
+    console.print(text("starting-table"))
     environment = {"RAMI_DRAIN_GRACE_SECONDS": "3"}
     async with Cluster(ClusterOptions(auto_ports=True, environment=environment)) as cluster:
         addresses = cluster.addresses
@@ -67,7 +68,7 @@ async def run_play(options: PlayOptions) -> None:
 
 
 async def _connect_and_play(game: str, matchmaking: str, options: PlayOptions, console: Console) -> None:
-    async with Client.connect(game=game, matchmaking=matchmaking) as client:
+    async with Client.connect(game=game, matchmaking=matchmaking, languages=current_language()) as client:
         await client.sign_in_as_guest(options.name)
         room = await client.create_room(
             room_pb2.RoomOptions(
@@ -92,7 +93,7 @@ async def _connect_and_play(game: str, matchmaking: str, options: PlayOptions, c
                 with suppress(RpcError):
                     await client.leave_room(room.room_id)
         if not finished:
-            console.print("\nYou have left the table.")
+            console.print(f"\n{text('left-table')}")
             return
         assert table.view is not None, "a match that was played has a view"
         console.print(final_standings(table.room, table.view))
@@ -162,16 +163,16 @@ class _Game:
         self._note = Text()
         self._asked_at = 0
         if typed.strip() == "?":
-            self._note = Text(HELP)
+            self._note = rich_text("help")
         elif table.view is None or not table.legal_actions:
-            self._note = Text("It is not your turn.")
+            self._note = rich_text("not-your-turn")
         else:
             try:
                 await table.act(choose(typed, table.view, table.legal_actions))
             except ChoiceError as error:
                 self._note = Text(f"{error}.", style="yellow")
             except (StaleVersionError, RewoundError, ActionRefusedError) as error:
-                self._note = Text(f"The table has moved on ({error}).", style="yellow")
+                self._note = rich_text("moved-on", "yellow", error=_reason(error))
 
     async def _find_hint(self) -> None:
         """Thinks for the player when it is the player's turn, once for each version of the table."""
@@ -184,25 +185,25 @@ class _Game:
         """Shows the table, and asks when it is the player's turn."""
         legal = self._table.legal_actions
         below = [self._note] if self._note.plain else []
-        if self._note.plain != HELP:
+        if self._note.plain != text("help"):
             below += draw_choices(legal)
             if legal and self._hint_of == self._table.version:
                 below.append(self._hint)
         if self._redraws:
             self._console.clear()
-            height = HEIGHT - sum(text.plain.count("\n") + 1 for text in below)
+            height = HEIGHT - sum(line.plain.count("\n") + 1 for line in below)
             self._console.print(self._screen.draw(height))
         elif self._asked_at == self._table.version:
             return
         elif legal:
             self._console.print(self._screen.draw_table())
         self._asked_at = self._table.version
-        for text in below:
-            self._console.print(text)
+        for line in below:
+            self._console.print(line)
         if legal:
-            self._console.print("Your move (? help, q quit): ", end="")
+            self._console.print(text("your-move"), end=" ")
         elif self._redraws and not self._table.over:
-            self._console.print("Waiting for the others (q quit) …", style="dim", end="")
+            self._console.print(text("waiting"), style="dim", end="")
 
 
 async def _pump_updates(updates: AsyncIterator[Update], news: asyncio.Queue[Update | str | None]) -> None:
@@ -217,3 +218,8 @@ async def _pump_lines(news: asyncio.Queue[Update | str | None]) -> None:
         while line is not None:
             line = await typed.read()
             news.put_nowait(line)
+
+
+def _reason(error: RamiClientError) -> str:
+    """Why an action was not played, for the player to read."""
+    return (error.localized_message if isinstance(error, RpcError) else "") or str(error)

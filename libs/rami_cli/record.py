@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from rami_cli.texts import text
 from rami_client import Coverage, Receipt, Verification, save_replay, verify
 
 if TYPE_CHECKING:
@@ -26,46 +28,41 @@ class MatchRecord:
 
     def finish(self, replay: game.GetReplayResponse) -> str:
         """Keeps the replay and verifies it against the receipt; what that proved. Raises ReplayError and OSError."""
-        text = ""
+        saved = ""
         if self._replay_path is not None:
             save_replay(self._replay_path, replay)
-            text = f"\nSaved {self._replay_path} and {self.receipt.path}"
-        return describe(verify(replay, self.receipt)) + text
+            saved = "\n" + text("saved", replay=str(self._replay_path), receipt=str(self.receipt.path))
+        return describe(verify(replay, self.receipt)) + saved
 
 
 def describe(verification: Verification) -> str:
     """What a verification has proved, in a few lines."""
     replay = verification.replay
-    text = (
-        f"Replay verified from the commitment on: {_counted(replay.rounds, 'seed and deck', 'seeds and decks')}, "
-        f"{_counted(replay.actions, 'action', 'actions')}, every result."
-    )
+    lines = [text("verified", rounds=replay.rounds, actions=replay.actions)]
     if replay.unchecked_round is not None:
-        text += f"\nRound {replay.unchecked_round} is still played: its seed is not revealed yet."
+        lines.append(text("verified-unchecked", round=replay.unchecked_round))
     if verification.coverage is None:
-        return text + (
-            "\nNot checked without a receipt: the room, who sat where, the options, the guards, and all times."
-        )
-    return f"{text}\n{_describe_coverage(verification.coverage)}"
+        lines.append(text("verified-no-receipt"))
+    else:
+        lines += _describe_coverage(verification.coverage)
+    return "\n".join(lines)
 
 
-def _describe_coverage(seen: Coverage) -> str:
+def _describe_coverage(seen: Coverage) -> list[str]:
     """What a receipt has confirmed, and what it could not."""
     if not seen.sightings:
-        return "The receipt saw nothing of the match: only the room, the rules and the commitment are those promised."
-    versions = " and ".join(f"{first} to {last}" if first < last else str(first) for first, last in seen.versions)
-    steps = f"{_counted(seen.sightings, 'step', 'steps')} of the receipt, and all agree"
-    if seen.whole:
-        return f"It is the match that was seen: {steps}. The receipt covers versions {versions}."
-    text = f"It agrees with what was seen, which is not the whole match: {steps}."
-    text += f"\nThe receipt covers only versions {versions}."
-    if not seen.from_start:
-        text += "\nIt did not see the match start: what came before, and the start time, is not checked against it."
-    if not seen.to_end:
-        last = seen.versions[-1][1]
-        text += f"\nIt does not reach the end of the match: nothing after version {last} is checked against it."
-    return text
+        return [text("receipt-empty")]
+    versions = reduce(
+        lambda some, more: text("version-and", some=some, more=more),
+        (_span(first, last) for first, last in seen.versions),
+    )
+    lines = [text("receipt-whole" if seen.whole else "receipt-part", steps=seen.sightings, versions=versions)]
+    if not seen.whole and not seen.from_start:
+        lines.append(text("receipt-late"))
+    if not seen.whole and not seen.to_end:
+        lines.append(text("receipt-short", version=str(seen.versions[-1][1])))
+    return lines
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _span(first: int, last: int) -> str:
+    return text("version-span", first=str(first), last=str(last)) if first < last else str(first)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rami.game.v1 import room_pb2
 from rami_cli.drawing import draw_card, draw_cards, draw_change, seat_names
+from rami_cli.texts import rich_text, text
 from rami_engine import Phase, mask_points
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Screen:
         self._room, self._view = update.room, update.view
         lines = []
         if update.snapshot:
-            lines.append(Text("(the table was fetched anew)", style="dim"))
+            lines.append(rich_text("fetched-anew", "dim"))
         for change in update.changes:
             line = draw_change(change, self.names)
             if line is not None:
@@ -59,8 +60,8 @@ class Screen:
         """The whole screen in so many lines: the latest events are what gives way."""
         if self._view is None or self._view.turn is None:
             waiting = [seat for seat in self._room.seats if not seat.WhichOneof("holder")]
-            text = f"{len(waiting)} seats are empty" if waiting else "The match is about to start"
-            return Group(self._title(), Text(text), *self._events)
+            line = rich_text("seats-empty", count=len(waiting)) if waiting else rich_text("about-to-start")
+            return Group(self._title(), line, *self._events)
         melds = _melds(self._view)
         table_height = len(self._room.seats) + len(melds) + 5
         room_for_events = max(0, min(EVENT_LINES, height - table_height))
@@ -78,28 +79,29 @@ class Screen:
     def _title(self) -> Text:
         view = self._view
         target = view.options.target_score if view is not None else self._room.options.rules.target_score
-        title = Text.assemble(("Rami", "bold"), (f"  room {self._room.room_id}, to {target} points", "dim"))
+        room = text("title-room", room=self._room.room_id, points=target)
+        title = Text.assemble(("Rami", "bold"), (f"  {room}", "dim"))
         if view is not None and view.round_number:
-            title.append(f"  round {view.round_number}, turn {view.turn_number}")
+            title.append("  " + text("title-turn", round=view.round_number, turn=view.turn_number))
         return title
 
     def _seats(self, view: SeatView) -> Grid:
         grid = Grid(box=None, pad_edge=False, header_style="dim", width=WIDTH - 1)
         grid.add_column("", width=1)
-        grid.add_column("seat", width=24, no_wrap=True)
-        grid.add_column("cards", justify="right", width=5)
-        grid.add_column("score", justify="right", width=5)
-        grid.add_column("", width=30, no_wrap=True)
+        grid.add_column(text("column-seat"), width=24, no_wrap=True)
+        grid.add_column(text("column-cards"), justify="right", width=6)
+        grid.add_column(text("column-score"), justify="right", width=6)
+        grid.add_column("", width=28, no_wrap=True)
         in_play = self._room.status == room_pb2.ROOM_STATUS_IN_MATCH
         for seat, name in enumerate(self.names):
             to_move = in_play and view.turn == seat and view.phase in (Phase.DRAW, Phase.PLAY)
             note = ""
             if self._room.seats[seat].player.stand_in:
-                note = "away: a bot plays"
+                note = text("note-away")
             elif to_move:
-                note = "to draw" if view.phase == Phase.DRAW else "to play"
+                note = text("note-draw" if view.phase == Phase.DRAW else "note-play")
             elif view.winner == seat:
-                note = "wins the match"
+                note = text("note-wins")
             grid.add_row(
                 "▶" if to_move else "",
                 Text(name, style="bold" if to_move else ""),
@@ -110,23 +112,22 @@ class Screen:
         return grid
 
     def _middle(self, view: SeatView) -> Text:
-        top = draw_card(view.discards[-1]) if view.discards else Text("(none)")
+        top = draw_card(view.discards[-1]) if view.discards else rich_text("no-discards")
         earlier = draw_cards(view.discards[-9:-1])
-        return Text.assemble(
-            f"Stock {view.stock_count}   Discards ({len(view.discards)}): ", earlier, " ", Text("["), top, Text("]")
-        )
+        piles = f"{text('stock', count=view.stock_count)}   {text('discard-pile', count=len(view.discards))} "
+        return Text.assemble(piles, earlier, " ", Text("["), top, Text("]"))
 
     def _hand(self, view: SeatView) -> Text:
         if view.viewer is None:
-            return Text("You watch.", style="dim")
-        points = mask_points(view.hand, view.options.ace_high)
-        return Text.assemble(("Hand  ", "bold"), draw_cards(view.hand), (f"   {points} points", "dim"))
+            return rich_text("you-watch", "dim")
+        points = text("hand-points", points=mask_points(view.hand, view.options.ace_high))
+        return Text.assemble((f"{text('hand')}  ", "bold"), draw_cards(view.hand), (f"   {points}", "dim"))
 
 
 def _melds(view: SeatView) -> list[Text]:
     """The melds on the table, several to a line; the oldest give way where there are too many."""
     if not view.melds:
-        return [Text("No melds yet", style="dim")]
+        return [rich_text("no-melds", "dim")]
     lines = [Text()]
     for number, meld in enumerate(view.melds, 1):
         drawn = Text.assemble((f"{number}: ", "dim"), draw_cards(meld), "   ")
@@ -145,10 +146,10 @@ def _wrapped(line: Text) -> list[Text]:
 
 def final_standings(room: room_pb2.Room, view: SeatView) -> Grid:
     """The seats by score, best first; equal scores share a place."""
-    grid = Grid(title="Final standings", title_justify="left", box=None, pad_edge=False, header_style="dim")
+    grid = Grid(title=text("final-standings"), title_justify="left", box=None, pad_edge=False, header_style="dim")
     grid.add_column("")
-    grid.add_column("seat")
-    grid.add_column("score", justify="right")
+    grid.add_column(text("column-seat"))
+    grid.add_column(text("column-score"), justify="right")
     names = seat_names(room, view.viewer)
     order = sorted(range(view.players), key=lambda seat: (-view.scores[seat], seat))
     for seat in order:

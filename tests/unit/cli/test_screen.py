@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from rami.game.v1 import event_pb2, room_pb2, rules_pb2
-from rami_cli.choosing import HELP, draw_choices
+from rami_cli.choosing import draw_choices
 from rami_cli.drawing import draw_card, draw_cards, draw_change, seat_names
 from rami_cli.screen import EVENT_LINES, HEIGHT, Screen, final_standings, make_console
+from rami_cli.texts import text
 from rami_client.state import RoomMirror, Update
 from rami_engine import FULL_DECK, cards_of, format_card, legal_actions_for, mask_of, parse_cards, seat_view
 from support.matches import fallback, lively_choice, new_room
@@ -106,7 +107,7 @@ def test_the_fullest_table_still_fits_with_the_help() -> None:
     runs = tuple(mask_of(parse_cards(cards)) for cards in ("2C 3C 4C 5C 6C", "2D 3D 4D 5D 6D", "9C 9D 9H 9S")) * 4
     view = replace(seat_view(room.match, 0), melds=runs, hand=mask_of(parse_cards("2S 3S 4S 5S 6S 7S 8S KH KD KC AH")))
     screen = Screen(room.message(), view)
-    for below in (HELP.splitlines(), draw_choices(legal_actions_for(replace(view, phase=view.phase.PLAY)))):
+    for below in (text("help").splitlines(), draw_choices(legal_actions_for(replace(view, phase=view.phase.PLAY)))):
         assert len(text_of(screen.draw(HEIGHT - len(below))).splitlines()) + len(below) <= 24
 
 
