@@ -1,4 +1,7 @@
-"""Tables that matchmaking makes while its processes, those of the game service and the store die (M3)."""
+"""Tables that matchmaking makes while its processes, those of the game service and the store die (M3).
+
+Kills come at seeded moments, and at every step between the claim of a table and its assignment.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.chaos_journal import Assigned, Queued, Record, RoomRead, RoomsCounted, read_journal
-from support.chaos_queue import QueueRun, check_queue, plan_queue
+from support.chaos_queue import QueueRun, check_queue, plan_queue, plan_steps
 from support.chaos_site import FSYNC, MEMORY, Mode, Site
 from support.game_cluster import id_of
 
@@ -32,6 +35,16 @@ async def run(mode: Mode, faults: int, directory: Path, nursery: Nursery) -> Non
 
 async def test_m3_everybody_gets_one_seat(tmp_path: Path, nursery: Nursery) -> None:
     await run(FSYNC, SHORT_FAULTS, tmp_path, nursery)
+
+
+async def test_m3_a_kill_at_every_step_from_claim_to_assignment(tmp_path: Path, nursery: Nursery) -> None:
+    steps = plan_steps()
+    site = Site(MEMORY, tmp_path, nursery, bots=None, matchmakers=2)
+    async with site:
+        strikes = await QueueRun(site).run_steps(steps)
+    assert strikes == len(steps) == 12
+    wrong = check_queue(read_journal(site.journal.path))
+    assert not wrong, f"see {site.journal.path}:\n" + "\n".join(wrong)
 
 
 @pytest.mark.chaos_long

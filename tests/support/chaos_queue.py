@@ -1,6 +1,7 @@
 """Queueing under faults: players who want a table, processes that die while it is made, and who checks the tables.
 
-Every player must get one seat in one room, every room its players and nobody else, and no room may be left over.
+Every player must get one seat in one room, every room its players and nobody else, and no room may be left over. In
+every round two players are a party, who must sit in the same room.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from enum import StrEnum
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from matchmaking.scripts import ASSIGN, CLAIM
 from rami.game.v1 import game_service_pb2 as game
 from rami.matchmaking.v1 import matchmaking_service_pb2 as pb
-from support.chaos_faults import Deed, Fault, Point, Striker
+from support.chaos_faults import Deed, Fault, FaultTrap, Point, Striker
 from support.chaos_journal import Assigned, Queued, RoomRead, RoomsCounted
 from support.chaos_loop import bring_back
 from support.chaos_players import PAUSE_SECONDS, Caller
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from support.chaos_journal import Record
-    from support.chaos_site import Mode, Site
+    from support.chaos_resp import ScriptCall
+    from support.chaos_site import Mode, Replica, Site
 
 TABLES = 2
 """Tables of two that are wanted at once."""
@@ -44,6 +49,56 @@ def plan_queue(seed: int, mode: Mode, faults: int) -> list[Fault]:
     ]
 
 
+class Step(StrEnum):
+    """A step on the way of a table, and who dies at it."""
+
+    CLAIM = "the matchmaker dies at the claim"
+    ROOM = "the game replica dies at the creation of the room"
+    ASKED = "the matchmaker dies at the creation of the room"
+    ASSIGNMENT = "the matchmaker dies at the assignment"
+
+
+def plan_steps() -> list[tuple[Step, Fault]]:
+    """Every step, and at each a kill before its script, after it, and before its reply."""
+    points = (Point.BEFORE_SCRIPT, Point.AFTER_SCRIPT, Point.BEFORE_REPLY)
+    return [(step, Fault(1, point, Deed.KILL_GAME, 0.0)) for step, point in product(Step, points)]
+
+
+class StepStriker(Striker):
+    """Puts a fault in at a step that is named, rather than after so many scripts."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.step = Step.CLAIM
+        self.strikes = 0
+        self._claimer: Replica | None = None
+        self._rooms: set[bytes] = set()
+
+    def _set_trap(self, replica: Replica, call: ScriptCall) -> FaultTrap | None:
+        here = self._step_of(replica, call)
+        fault = self._fault
+        if fault is None or self.step not in here:
+            return None
+        self._fault = None
+        self.strikes += 1
+        self.victim = self._claimer if self.step is Step.ASKED else replica
+        assert self.victim is not None, "a room without a claim"
+        self._site.struck(f"{self.step}, {fault.point}")
+        return FaultTrap(self._site, self, self.victim, fault)
+
+    def _step_of(self, replica: Replica, call: ScriptCall) -> tuple[Step, ...]:
+        """Which steps a script is."""
+        if call.sha == CLAIM.sha.decode():
+            self._claimer = replica
+            return (Step.CLAIM,)
+        if call.sha == ASSIGN.sha.decode():
+            return (Step.ASSIGNMENT,)
+        if call.changes_room and call.keys[0] not in self._rooms:
+            self._rooms.add(call.keys[0])
+            return (Step.ROOM, Step.ASKED)
+        return ()
+
+
 class QueueRun:
     """Rounds of players who queue, with a fault in each."""
 
@@ -52,11 +107,23 @@ class QueueRun:
         self._striker = Striker(site)
         self._rounds = 0
 
+    async def run_steps(self, steps: list[tuple[Step, Fault]]) -> int:
+        """Play a round for every step, and write down in the end what rooms there are; how many faults happened."""
+        self._striker = striker = StepStriker(self._site)
+        for step, fault in steps:
+            striker.step = step
+            await self._round(fault)
+        await self._count_rooms()
+        return striker.strikes
+
     async def run(self, faults: list[Fault]) -> None:
         """Play every round, and write down in the end what rooms there are."""
-        site = self._site
         for fault in faults:
             await self._round(fault)
+        await self._count_rooms()
+
+    async def _count_rooms(self) -> None:
+        site = self._site
         names = await site.store.ask("KEYS", "*:room:*")
         rooms = sum(not name.endswith(b":log") for name in names)
         site.journal.write(RoomsCounted(site.journal.now(), rooms))
@@ -68,7 +135,9 @@ class QueueRun:
         players = [Caller(name, addresses, self._site.journal) for name in names]
         self._striker.arm(fault)
         async with asyncio.TaskGroup() as tasks:
-            seats = [tasks.create_task(self._queue(player)) for player in players]
+            pair = tasks.create_task(self._pair(players[0], players[1]))
+            seats = [tasks.create_task(self._follow(player, pair)) for player in players[:2]]
+            seats += [tasks.create_task(self._queue(player)) for player in players[2:]]
             tasks.create_task(self._recover(fault, seats))
         for player in players:
             await player.close()
@@ -76,10 +145,29 @@ class QueueRun:
 
     async def _queue(self, player: Caller) -> str:
         """Queue until there is a seat; its room, or nothing when there is none in time."""
-        journal = self._site.journal
         criteria = pb.TicketCriteria(player_counts=[2])
         wanted = pb.CreateTicketRequest(request_id=request_id(), criteria=criteria)
-        ticket: pb.Ticket = (await player.call_queue("CreateTicket", wanted)).ticket
+        return await self._wait(player, (await player.call_queue("CreateTicket", wanted)).ticket)
+
+    async def _pair(self, leader: Caller, member: Caller) -> pb.Ticket:
+        """Queue two as a party that fills a table; its ticket."""
+        criteria = pb.TicketCriteria(player_counts=[2])
+        wanted = pb.CreateTicketRequest(
+            request_id=request_id(), criteria=criteria, party_player_ids=[id_of(member.name)]
+        )
+        ticket: pb.Ticket = (await leader.call_queue("CreateTicket", wanted)).ticket
+        confirmed = pb.ConfirmTicketRequest(request_id=request_id(), ticket_id=ticket.ticket_id)
+        whole: pb.Ticket = (await member.call_queue("ConfirmTicket", confirmed)).ticket
+        return whole
+
+    async def _follow(self, player: Caller, pair: asyncio.Task[pb.Ticket]) -> str:
+        """Wait for the seat of a member of a party; its room, or nothing when there is none in time."""
+        ticket = await pair
+        asked = pb.GetTicketRequest(ticket_id=ticket.ticket_id)
+        return await self._wait(player, (await player.call_queue("GetTicket", asked)).ticket)
+
+    async def _wait(self, player: Caller, ticket: pb.Ticket) -> str:
+        journal = self._site.journal
         journal.write(Queued(journal.now(), player.name, ticket.ticket_id))
         try:
             async with asyncio.timeout(ASSIGN_SECONDS):

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from matchmaking.scripts import ASSIGN, CLAIM, CREATE, RETURN, TAKE
+from matchmaking.scripts import ASSIGN, CLAIM, CONFIRM, CREATE, RETURN, TAKE
 from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, Nursery
 from support.chaos_proxy import NOBODY, AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy
@@ -32,7 +32,7 @@ QUICK_QUEUE = {
     "RAMI_ROOM_TIMEOUT_SECONDS": "1",
 }
 """Settings under which a queue takes no time of its own."""
-QUEUE_SCRIPTS = frozenset(script.sha.decode() for script in (CREATE, CLAIM, ASSIGN, RETURN, TAKE))
+QUEUE_SCRIPTS = frozenset(script.sha.decode() for script in (CREATE, CONFIRM, CLAIM, ASSIGN, RETURN, TAKE))
 """The scripts of matchmaking that move tickets on; others only read."""
 
 
