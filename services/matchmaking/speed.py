@@ -66,6 +66,7 @@ def pass_costs(waiting: int, *, widening: bool = False, seed: int = 1) -> dict[s
         seats = 2 + number % 3
         matcher.add(Ticket(f"w{number}", "", "", (seats,), rules, False, "", number * TOLD_APART, create_ms))
     matcher.run(now_ms)
+    chance = random.Random(seed)  # noqa: S311 - the same arrivals whatever waits
     costs = []
     tables = 0
     newest: list[str] = []

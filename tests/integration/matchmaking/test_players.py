@@ -185,3 +185,38 @@ async def test_a_page_beyond_the_end_is_empty(store_url: str) -> None:
     async with running_replica(store_url, AWAY) as replica:
         answer = await page(replica, 10, "_____w==")
         assert (list(answer.players), answer.next_page_token) == ([], "")
+
+
+async def around(client: Client, who: Player, size: int) -> player_service_pb2.ListLeaderboardResponse:
+    request = player_service_pb2.ListLeaderboardRequest(page_size=size, around_me=True)
+    return await client.players.ListLeaderboard(request, metadata=who.metadata, timeout=TIMEOUT)
+
+
+async def test_the_leaderboard_shows_the_own_rank_and_who_is_around(store_url: str) -> None:
+    async with running_replica(store_url, AWAY) as replica:
+        players = player_store(replica)
+        ranked = [Player(f"player-{number}") for number in range(9)]
+        for better, worse in itertools.pairwise(ranked):
+            await rate(players, better.player_id, worse.player_id)
+        whole = await page(replica, 100)
+        order = [row.player.player_id for row in whole.players]
+        assert not whole.HasField("own")  # of somebody without a match
+        for who in ranked:
+            rank = order.index(who.player_id) + 1
+            near = await around(replica, who, 5)
+            assert (near.own.rank, near.own.player.player_id) == (rank, who.player_id)
+            first = max(1, rank - 2)
+            assert [row.rank for row in near.players] == list(range(first, min(first + 5, 10)))
+            assert who.player_id in [row.player.player_id for row in near.players]
+            request = player_service_pb2.GetPlayerRequest()
+            answer = await replica.players.GetPlayer(request, metadata=who.metadata, timeout=TIMEOUT)
+            assert answer.rank == rank
+        # The next page goes on where this one ends; a stranger begins at the top.
+        first = await around(replica, ranked[0], 2)
+        request = player_service_pb2.ListLeaderboardRequest(page_size=2, page_token=first.next_page_token)
+        following = await replica.players.ListLeaderboard(request, metadata=EVE.metadata, timeout=TIMEOUT)
+        assert following.players[0].rank == first.players[-1].rank + 1
+        assert [row.rank for row in (await around(replica, EVE, 2)).players] == [1, 2]
+        both = player_service_pb2.ListLeaderboardRequest(page_token=first.next_page_token, around_me=True)
+        call = replica.players.ListLeaderboard(both, metadata=EVE.metadata, timeout=TIMEOUT)
+        assert await refusal(call) == ("INVALID_REQUEST", {"field": "around_me"})

@@ -12,13 +12,24 @@ from rami.game.v1 import room_pb2, rules_pb2
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_kit import keys
 from rami_kit.errors import reasons, refused
-from support.queueing import TIMEOUT, Player, key_names, next_ticket, refusal, running_replica, states_of, store_client
+from support.queueing import (
+    TIMEOUT,
+    Player,
+    key_names,
+    next_ticket,
+    refusal,
+    running_replica,
+    states_of,
+    store_client,
+    until,
+)
 from support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from support.match_rooms import FakeMatchRooms
+    from support.queueing import Client
 
 WAITING = messages.TICKET_STATE_WAITING
 MATCHED = messages.TICKET_STATE_MATCHED
@@ -223,6 +234,59 @@ async def test_the_queue_shows_pools_and_waits(store_url: str, rooms: FakeMatchR
         assert not four.HasField("median_wait")
 
 
+async def ask(replica: Client, **fields: Any) -> messages.GetQueueResponse:
+    request = messages.GetQueueRequest(**fields)
+    return await replica.queue.GetQueue(request, metadata=Player("eve").metadata, timeout=TIMEOUT)
+
+
+async def test_the_queue_is_told_in_pages_or_for_what_is_asked(store_url: str, rooms: FakeMatchRooms) -> None:
+    async with running_replica(store_url, rooms.target) as replica:
+        await asyncio.gather(Player("ann").play(replica), Player("bob").play(replica))
+        short = rules_pb2.RuleOptions(target_score=50)
+        await Player("cid").create(replica, [4, 3, 2], rules=[short])
+        first = await ask(replica, page_size=2)
+        assert [pool.seats for pool in first.pools] == [2, 3]
+        assert first.bot_fill_wait.ToMilliseconds() == 200
+        last = await ask(replica, page_size=2, page_token=first.next_page_token)
+        assert ([pool.seats for pool in last.pools], last.next_page_token) == ([4], "")
+        # A pool that nobody waits in is told of too when it is asked for: it is what a newcomer wants to know.
+        empty, waiting = (await ask(replica, player_counts=[2], rules=[rules_pb2.RuleOptions(), short])).pools
+        assert (empty.waiting_players, empty.HasField("longest_wait")) == (0, False)
+        assert empty.estimated_wait == empty.median_wait
+        assert (waiting.waiting_players, waiting.HasField("estimated_wait")) == (1, False)
+        assert [pool.seats for pool in (await ask(replica, player_counts=[4, 3])).pools] == [3, 4]
+        for fields, field in (
+            ({"page_size": 101}, "page_size"),
+            ({"page_size": -1}, "page_size"),
+            ({"page_token": "x"}, "page_token"),
+            ({"player_counts": [5]}, "player_counts"),
+            ({"player_counts": [2, 2]}, "player_counts"),
+            ({"rules": [short]}, "rules"),
+            ({"player_counts": [2], "rules": [short] * 9}, "rules"),
+            ({"player_counts": [2], "rules": [rules_pb2.RuleOptions(target_score=0)]}, "rules[0].target_score"),
+        ):
+            assert await refusal(ask(replica, **fields)) == ("INVALID_REQUEST", {"field": field})
+
+
+async def test_the_queue_shows_pools_and_waits_of_parties_by_player(store_url: str, rooms: FakeMatchRooms) -> None:
+    async with running_replica(store_url, rooms.target) as replica:
+        ann, bob = Player("ann"), Player("bob")
+        request = messages.CreateTicketRequest(
+            request_id=str(uuid4()),
+            criteria=messages.TicketCriteria(player_counts=[4]),
+            party_player_ids=[bob.player_id],
+        )
+        made = await replica.queue.CreateTicket(request, metadata=ann.metadata, timeout=TIMEOUT)
+        assert [pool.waiting_players for pool in (await ask(replica, player_counts=[4])).pools] == [0]
+        confirm = messages.ConfirmTicketRequest(request_id=str(uuid4()), ticket_id=made.ticket.ticket_id)
+        await replica.queue.ConfirmTicket(confirm, metadata=bob.metadata, timeout=TIMEOUT)
+        await until(lambda: two_wait(replica), "both are seen to wait")
+
+
+async def two_wait(replica: Client) -> bool:
+    return [pool.waiting_players for pool in (await ask(replica)).pools] == [2]
+
+
 BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     ({"player_counts": []}, "criteria.player_counts"),
     ({"player_counts": [1, 2]}, "criteria.player_counts"),
@@ -235,6 +299,8 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     ),
     ({"player_counts": [2], "rules": [rules_pb2.RuleOptions(target_score=1001)]}, "criteria.rules[0].target_score"),
     ({"player_counts": [2], "bot": "easy"}, "criteria.bot"),
+    ({"player_counts": [2], "weakest_bot": "easy"}, "criteria.weakest_bot"),
+    ({"player_counts": [2], "bots_allowed": True, "bot": "easy", "weakest_bot": "easy"}, "criteria.weakest_bot"),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from matchmaking.matcher import Matcher, make_tables
-from matchmaking.tickets import BotProfile, MatchPolicy, Table, Ticket
+from matchmaking.tickets import BotProfile, MatchPolicy, Member, Table, Ticket
 from rami_engine.rules import RuleOptions
 
 POLICY = MatchPolicy()
@@ -196,7 +196,7 @@ def test_a_pass_looks_at_what_changed_and_not_at_what_waits(monkeypatch: pytest.
     tried: list[str] = []
     search = Matcher._table_for
 
-    def counting(self: Matcher, one: Ticket, now_ms: int, bots: Any) -> Table | None:
+    def counting(self: Matcher, one: Ticket, now_ms: int, bots: Any) -> tuple[Table | None, int | None]:
         tried.append(one.ticket_id)
         return search(self, one, now_ms, bots)
 
@@ -212,3 +212,82 @@ def test_a_pass_looks_at_what_changed_and_not_at_what_waits(monkeypatch: pytest.
     assert tried == ["new"]
     assert matcher.run(NOW + 1_000) == []
     assert tried == ["new", "new"]  # its window has widened
+
+
+PATIENT = MatchPolicy(spread_per_second=20.0)
+
+
+def test_a_loose_table_waits_for_a_tighter_one() -> None:
+    loose = [ticket("a", 960, waited=2), ticket("b", 1040)]
+    matcher = Matcher(PATIENT)
+    for one in loose:
+        matcher.add(one)
+    assert matcher.run(NOW) == []
+    assert matcher.next_moment() == NOW + 2_000  # 80 points are four seconds of the older one
+    assert names(matcher.run(NOW + 2_000)) == [["a", "b"]]
+    # A tighter one that comes meanwhile is made as soon as it is tight enough.
+    assert names(make_tables([*loose, ticket("c", 1035)], NOW + 250, PATIENT)) == [["b", "c"]]
+
+
+def test_nobody_waits_while_two_tables_worth_of_players_do() -> None:
+    crowd = [ticket(name, skill) for name, skill in (("a", 955), ("b", 985), ("c", 1015), ("d", 1050))]
+    assert make_tables(crowd[:3], NOW, PATIENT) == []
+    assert len(make_tables(crowd, NOW, PATIENT)) == 1
+    wishes: dict[str, Any] = {"player_counts": (2, 4)}
+    crowd = [ticket(name, skill, **wishes) for name, skill in (("a", 955), ("b", 985), ("c", 1015), ("d", 1050))]
+    # The larger table that all of them accept, rather than two small ones.
+    assert names(make_tables(crowd, NOW, PATIENT)) == [["a", "b", "c", "d"]]
+
+
+def test_bots_do_not_take_the_place_of_people_who_are_held_back() -> None:
+    bots: dict[str, Any] = {"bots_allowed": True, "waited": 8}
+    crowd = (ticket("a", 955, **bots), ticket("b", 1050, **bots))
+    policy = MatchPolicy(spread_per_second=5.0)
+    (table,) = make_tables(crowd, NOW, policy, BOTS)
+    assert (len(table.tickets), table.bots) == (2, ())
+
+
+def party(name: str, *skills: float, waited: float = 0.0, **values: Any) -> Ticket:
+    members = tuple(Member(f"{name}{number}", "", skill) for number, skill in enumerate(skills))
+    return ticket(name, sum(skills) / len(skills), waited=waited, party=members, **({"player_counts": (4,)} | values))
+
+
+def test_a_party_sits_together_and_counts_as_its_mean() -> None:
+    pair = party("pair", 900, 1100, waited=1)
+    assert tables_at(0, pair, ticket("a", 1090, player_counts=(4,))) == []
+    tables = make_tables(
+        [pair, ticket("a", 1090, player_counts=(4,)), ticket("b", 1010, player_counts=(4,))], NOW, POLICY
+    )
+    assert names(tables) == [["pair", "a", "b"]]
+    assert tables[0].spread == 200  # of the people, not of the tickets
+    # Two pairs, but never two pairs and one more.
+    assert tables_at(0, pair, party("other", 1000, 1000)) == [["pair", "other"]]
+    assert tables_at(0, party("three", 1000, 1000, 1000), party("pair", 1000, 1000)) == []
+    assert tables_at(0, party("four", 500, 1000, 1500, 2000)) == [["four"]]
+
+
+def test_the_oldest_that_fits_is_taken_with_a_party() -> None:
+    crowd = [
+        party("pair", 1000, 1000, waited=9, player_counts=(3,)),
+        party("other", 1000, 1000, waited=8, player_counts=(3,)),
+        ticket("alone", 1000, player_counts=(3,)),
+    ]
+    assert tables_at(0, *crowd) == [["pair", "alone"]]
+
+
+def test_bots_are_as_strong_as_everybody_asks_for() -> None:
+    def filled(*tickets: Ticket) -> list[tuple[str, ...]]:
+        return [table.bots for table in make_tables(tickets, NOW, POLICY, BOTS)]
+
+    allowed: dict[str, Any] = {"player_counts": (3,), "bots_allowed": True, "waited": 8}
+    assert filled(ticket("a", 850, weakest_bot="normal", **allowed)) == [("normal", "normal")]
+    assert filled(ticket("a", 850, **allowed), ticket("b", 860, weakest_bot="hard", **allowed)) == [("hard",)]
+    # An easy bot is too weak for somebody who wants a normal one at least: they do not share one.
+    easy = ticket("a", 850, bot="easy", **allowed)
+    assert filled(easy, ticket("b", 860, weakest_bot="normal", **allowed)) == [("easy", "easy"), ("normal", "normal")]
+    # The order of the profiles is that in which they started, whatever they have lost since.
+    bots = (BotProfile("easy", 1200.0, 850.0), BotProfile("hard", 700.0, 1150.0))
+    (table,) = make_tables([ticket("a", 1200, weakest_bot="hard", **allowed)], NOW, POLICY, bots)
+    assert table.bots == ("hard", "hard")
+    # A profile that there is no more is no wish.
+    assert filled(ticket("a", 850, bot="gone", **allowed)) == [("easy", "easy")]
