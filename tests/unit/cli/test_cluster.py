@@ -169,7 +169,7 @@ async def test_an_interrupted_clean_up_still_leaves_nothing_behind(
             await super().stop()
 
     async def start(*_: object) -> Addresses:
-        return Addresses("a:1", ("a:1",), "b:1", "c:1", "redis://d:1/0", {})
+        return Addresses("a:1", ("a:1",), "b:1", "c:1", None, "redis://d:1/0", {})
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(cluster_module, "Supervisor", SlowSupervisor)
