@@ -16,7 +16,7 @@ RELEASED = sorted((ROOT / "protos" / "released").glob("*.binpb"))
 
 
 def breaking(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [BUF, "breaking", "protos", "--exclude-imports", "--against", RELEASED[-1]]
+    command: list[str | Path] = [BUF, "breaking", "protos", "--exclude-imports", "--against", RELEASED[-1]]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -25,7 +25,12 @@ def contract(tmp_path: Path) -> Path:
     """A copy of the contract, to do things to."""
     shutil.copytree(ROOT / "protos", tmp_path / "protos")
     shutil.copy(ROOT / "buf.yaml", tmp_path)
-    export = [sys.executable, ROOT / "scripts" / "generate.py", "--export-common", tmp_path / "build" / "protos"]
+    export: list[str | Path] = [
+        sys.executable,
+        ROOT / "scripts" / "generate.py",
+        "--export-common",
+        tmp_path / "build" / "protos",
+    ]
     subprocess.run(export, check=True)
     return tmp_path
 

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from monitoring.alerts import ALERTS
 from monitoring.asking import QueryError, instant
 from monitoring.dashboards import DASHBOARDS
+from monitoring.drawing import draw
+from monitoring.files import DEPLOY
 from monitoring.panels import RATE_INTERVAL
 from monitoring.recording import OBJECTIVE_RULES, SERVICE_RULES
 from rami_kit.embedded import EmbeddedStore
@@ -47,9 +51,17 @@ def cluster(store: EmbeddedStore) -> Iterator[Cluster]:
         yield running
 
 
+def scaling_queries() -> dict[str, str]:
+    """What the autoscaler of the AI workers asks Prometheus."""
+    resources = yaml.safe_load_all((DEPLOY / "k8s" / "base" / "ai.yaml").read_text())
+    (scaler,) = [resource for resource in resources if resource["kind"] == "ScaledObject"]
+    triggers = scaler["spec"]["triggers"]
+    return {f"trigger {number}": trigger["metadata"]["query"] for number, trigger in enumerate(triggers)}
+
+
 def all_queries() -> dict[str, str]:
     """Every query, by where it stands."""
-    queries = {rule.name: rule.query for rule in (*OBJECTIVE_RULES, *SERVICE_RULES)}
+    queries = scaling_queries() | {rule.name: rule.query for rule in (*OBJECTIVE_RULES, *SERVICE_RULES)}
     for dashboard in DASHBOARDS:
         for panel in dashboard.panels:
             for number, query in enumerate(panel.queries):
@@ -94,6 +106,12 @@ async def test_every_query_finds_data_under_load(cluster: Cluster, tmp_path: Pat
     async with load(cluster), running_prometheus(tmp_path, cluster.metrics) as address:
         await find_data(address, missing)
         heard = await firing(address)
+        now = time.time()
+        picture = await asyncio.to_thread(draw, DASHBOARDS[0], address, now - 10, now, WINDOW)
+    titles = {axes.get_title(loc="left"): axes for axes in picture.axes}
+    assert titles.keys() == {panel.title for panel in DASHBOARDS[0].panels}
+    assert titles["Actions by who chose them"].lines
+    assert titles["Stuck rooms"].texts[0].get_text() == "0"
     assert not missing, "these find no data"
     assert heard == set(), "nothing is wrong with the cluster"
 
