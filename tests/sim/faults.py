@@ -54,8 +54,7 @@ class Storm:
         for restart in self._restarts:
             await restart
         for host in site.hosts.values():
-            if not host.up:
-                await host.start()
+            await self._bring_back(host)
 
     async def _strike(self, fault: Fault, began: float) -> None:
         site = self._site
@@ -85,6 +84,11 @@ class Storm:
         host.crash(silent=silent)
         self._journal.write(Killed(self._site.loop.now, host.name))
         await asyncio.sleep(seconds)
+        await self._bring_back(host)
+
+    @staticmethod
+    async def _bring_back(host: Host) -> None:
+        """Start a replica, unless somebody has done so meanwhile."""
         if not host.up:
             await host.start()
 

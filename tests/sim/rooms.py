@@ -13,7 +13,7 @@ from sim.world import until
 from support.chaos_journal import AtRest, FinishedMatches, Replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sim.journal import Journal
     from sim.players import Player
@@ -26,7 +26,7 @@ QUIET_SECONDS = 0.5
 
 
 async def finish_rooms(
-    site: Site, journal: Journal, players: list[Player], rooms: Mapping[str, Player], *, may_be_gone: bool = False
+    site: Site, journal: Journal, players: Sequence[Player], rooms: Mapping[str, Player], *, may_be_gone: bool = False
 ) -> list[str]:
     """Wait for the end of the matches in these rooms, each of which a player can read, and write down their records.
 
