@@ -40,8 +40,8 @@ class Stage(NamedTuple):
 
 STAGES: Final = {
     2: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
-    3: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
-    4: (Stage(32, 3), Stage(64, 2), Stage(128, 1), Stage(256, 1)),
+    3: (Stage(20, 3), Stage(40, 2), Stage(80, 1), Stage(128, 1)),
+    4: (Stage(28, 3), Stage(56, 2), Stage(112, 1), Stage(224, 1)),
 }
 """The search by number of seats. The same playouts spread evenly leave a choice that is worth less: most candidates
 are soon seen to be bad. Rounds of four are short, so that a playout costs little, and their points vary more.

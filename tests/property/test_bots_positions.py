@@ -5,7 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rami_bots import BOTS
+from rami_bots import BOTS, decide
 from rami_engine import (
     Guards,
     MatchState,
@@ -80,10 +80,12 @@ def test_the_answer_is_legal_and_the_same_again(match: MatchState, seed: int, de
 
 @thorough
 @given(turns(), st.integers(0, 2**64 - 1))
-def test_hidden_cards_do_not_change_a_decision(match: MatchState, seed: int) -> None:
+def test_hidden_cards_change_neither_a_decision_nor_its_reasons(match: MatchState, seed: int) -> None:
     seat = round_of(match).turn
     other = with_other_hidden_cards(match, random.Random(seed))
     legal = legal_actions(match, seat)
     for bot in BOTS:
-        chosen = [bot.policy(seat_view(state, seat), legal, seed, time_for(8)) for state in (match, other)]
-        assert chosen[0] == chosen[1]
+        decisions = [
+            decide(bot, seat_view(state, seat), legal, seed, time_for(12), explain=True) for state in (match, other)
+        ]
+        assert decisions[0] == decisions[1]
