@@ -103,7 +103,7 @@ return claimed
 )
 
 ANNOUNCE_PLAY: Final = Script(
-    "announce_play",
+    "play_notice",
     """
 -- Publishes that a seat has opened a Play stream, with the store's time as its order among others.
 -- KEYS 1 room, which is neither read nor written: it only says where

@@ -17,7 +17,7 @@ from support.game_tables import TIMES, Table, table_options
 from support.waiting import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from game_state.draft import Draft
     from game_state.events import CommittedStep
@@ -36,6 +36,7 @@ class World:
         """Whether the store has no such room any more."""
         self.failure: Exception | None = None
         self.on_find: Callable[[], None] = lambda: None
+        self.handed_over: list[str] = []
         self.registry = CollectorRegistry()
         self.stuck = StuckRooms(GameMetrics(self.registry))
         self.driver = Driver(
@@ -65,6 +66,9 @@ class World:
         self.on_find()
         self.memory = found
         return found
+
+    async def hand_over(self, room_ids: Collection[str]) -> None:
+        self.handed_over += room_ids
 
     # What it uses of a changer and a decider.
 
@@ -249,3 +253,4 @@ async def test_closing_leaves_no_task() -> None:
 
     assert not world.driver._drives
     assert world.asked == 0
+    assert world.handed_over == [table.room.room_id]
