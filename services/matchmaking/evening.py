@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -258,7 +259,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     result = []
-    with ProcessPoolExecutor(options.processes) as pool:
+    # Not forked: whoever calls this may have threads of gRPC running.
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
         for seats in options.seats:
             curves = measure(
                 seed=options.seed,

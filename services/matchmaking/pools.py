@@ -224,7 +224,9 @@ class _TableSearch:
         low, high = near[first].skill, near[last].skill
         if me.width < me.skill - low or me.width < high - me.skill:
             return
-        fixed, rest, people = [], [], 0
+        fixed: list[Candidate] = []
+        rest: list[Candidate] = []
+        people = 0
         for number in range(first, last + 1):
             one = near[number]
             if one.width >= one.skill - low and one.width >= high - one.skill:

@@ -205,16 +205,15 @@ async def test_the_leaderboard_shows_the_own_rank_and_who_is_around(store_url: s
             rank = order.index(who.player_id) + 1
             near = await around(replica, who, 5)
             assert (near.own.rank, near.own.player.player_id) == (rank, who.player_id)
-            first = max(1, rank - 2)
-            assert [row.rank for row in near.players] == list(range(first, min(first + 5, 10)))
+            begin = max(1, rank - 2)
+            assert [row.rank for row in near.players] == list(range(begin, min(begin + 5, 10)))
             assert who.player_id in [row.player.player_id for row in near.players]
             request = player_service_pb2.GetPlayerRequest()
             answer = await replica.players.GetPlayer(request, metadata=who.metadata, timeout=TIMEOUT)
             assert answer.rank == rank
         # The next page goes on where this one ends; a stranger begins at the top.
         first = await around(replica, ranked[0], 2)
-        request = player_service_pb2.ListLeaderboardRequest(page_size=2, page_token=first.next_page_token)
-        following = await replica.players.ListLeaderboard(request, metadata=EVE.metadata, timeout=TIMEOUT)
+        following = await page(replica, 2, first.next_page_token)
         assert following.players[0].rank == first.players[-1].rank + 1
         assert [row.rank for row in (await around(replica, EVE, 2)).players] == [1, 2]
         both = player_service_pb2.ListLeaderboardRequest(page_token=first.next_page_token, around_me=True)
