@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rami.game.v1 import event_pb2, room_pb2, rules_pb2
 from rami_engine import DRAW_STOCK, verify_link
@@ -181,7 +181,7 @@ async def test_keys_go_by_themselves_where_no_replica_closes_the_room(store_url:
             assert store.entries(room.room_id) == set()
             assert store.room_keys() == set()
             # What is kept of the player goes by itself.
-            assert all(cast("int", store.client.pttl(key)) > 0 for key in store.all_keys())
+            assert all(store.client.pttl(key) > 0 for key in store.all_keys())
 
 
 async def _listed(player: Any) -> None:
