@@ -41,6 +41,7 @@ from rami_kit.metrics_page import MetricsServer, start_metrics_server
 from rami_kit.redis_store import Store, StoreClock
 from rami_kit.server import PortTakenError, bind, make_server
 from rami_kit.settings import ServiceSettings, SettingsError, describe_settings, load_settings, settings_values
+from rami_kit.tracing import start_tracing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -194,6 +195,9 @@ class App:
         """
         if self.settings.uses_built_in_secret:
             _log.warning("built-in secrets are in use: everybody who reads the code can sign tokens")
+        stop_tracing = start_tracing(self.settings, self.service_name)
+        if stop_tracing is not None:
+            self.add_closer(lambda: asyncio.to_thread(stop_tracing))
         if self.settings.redis_url is not None:
             store = self.store = await Store.connect(self.settings, self.metrics)
             self.add_closer(store.close)

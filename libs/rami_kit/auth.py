@@ -82,6 +82,12 @@ def current_caller() -> Caller:
     return _current.get()
 
 
+def caller_id() -> str:
+    """The id of the player whose RPC this task handles; empty for a service, and outside of RPCs."""
+    caller = _current.get(None)
+    return "" if caller is None or caller.kind is not CallerKind.PLAYER else caller.player_id
+
+
 def player_id(issuer: str, subject: str) -> str:
     """The id of a player: the first 26 characters of base 32 of SHA-256(issuer, zero byte, subject)."""
     digest = hashlib.sha256(f"{issuer}\0{subject}".encode()).digest()
@@ -331,6 +337,7 @@ __all__ = [
     "TokenVerifier",
     "bot_audience",
     "bot_key",
+    "caller_id",
     "current_caller",
     "display_name",
     "player_id",

@@ -33,11 +33,13 @@ from rami_kit.errors import (
     STATUS_DETAILS_KEY,
     RamiError,
     from_engine_error,
+    reason_name,
     reasons,
     refused,
     to_status,
 )
 from rami_kit.rates import Buckets, Rate
+from rami_kit.tracing import fail_span, is_tracing, metadata_trace_parent, span
 from rami_kit.unread import Writers
 
 if TYPE_CHECKING:
@@ -173,13 +175,14 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             deadline_required=deadline_required,
             own_rate=self._own_rates.get(path),
         )
+        traced = _traced if is_tracing() and method.access is not Access.PROBE else _untraced
         if handler.request_streaming:
             streaming = self._stream(method, handler.stream_stream, request_streaming=True)
-            return grpc.stream_stream_rpc_method_handler(streaming)
+            return grpc.stream_stream_rpc_method_handler(traced(method, streaming))
         if handler.response_streaming:
             streaming = self._stream(method, handler.unary_stream, request_streaming=False)
-            return grpc.unary_stream_rpc_method_handler(streaming)
-        return grpc.unary_unary_rpc_method_handler(self._unary(method, handler.unary_unary))
+            return grpc.unary_stream_rpc_method_handler(traced(method, streaming))
+        return grpc.unary_unary_rpc_method_handler(traced(method, self._unary(method, handler.unary_unary)))
 
     # The wrappers.
 
@@ -347,6 +350,20 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             ) from None
 
 
+def _traced(method: _Method, handle: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A handler whose every call is a span of the trace that the call tells of."""
+
+    async def handle_traced(request: Any, context: _Context) -> Any:
+        with span(method.label, metadata_trace_parent(context.invocation_metadata())):
+            return await handle(request, context)
+
+    return handle_traced
+
+
+def _untraced(_method: _Method, handle: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return handle
+
+
 def _is_cancelled(method: _Method, error: Exception) -> bool:
     """Whether an exception is only what a handler made of its cancellation: nobody is there to be told."""
     task = asyncio.current_task()
@@ -372,6 +389,7 @@ def _refusal(method: _Method, error: Exception) -> RamiError | None:
 
 
 async def _abort(context: _Context, refusal: RamiError) -> Never:
+    fail_span(reason_name(refusal.reason))
     status = to_status(refusal, metadata_locale(context.invocation_metadata()))
     trailers = ((STATUS_DETAILS_KEY, status.SerializeToString()),)
     await context.abort(refusal.code, status.message, trailers)

@@ -62,6 +62,17 @@ class ServiceSettings(BaseSettings):
     metrics_port: int = Field(default=0, ge=0, le=65535, description="Port of the Prometheus page; 0 picks a free one.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least level logged.")
 
+    tracing_endpoint: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Collector of traces (OTLP over gRPC), such as http://collector:4317; unset: nothing is traced.",
+    )
+    tracing_share: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Share that is kept of the traces that begin here; whoever begins others decides for theirs.",
+    )
     redis_url: SecretStr | None = Field(
         default=None,
         description="Store: redis://host:port/0, unix:///path, redis+sentinel://host:port,host:port/service or "

@@ -20,6 +20,7 @@ from rami.ai.v1 import decision_service_pb2_grpc
 from rami_bots import BOTS, Bot, UnknownBot, find_bot
 from rami_engine import RULES_ID, RULES_VERSION
 from rami_kit.errors import INTERNAL_TEXT, InvalidRequest, RamiError, reasons, refused, to_status
+from rami_kit.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -95,7 +96,8 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         """The answer to one request of a stream; what would end a call is told in it."""
         response = messages.DecideManyResponse(call_id=one.call_id)
         try:
-            response.decision.CopyFrom(await self._counted(one.request, _timeout_seconds(one)))
+            with span("decide", one.trace_parent, bot=one.request.bot):
+                response.decision.CopyFrom(await self._counted(one.request, _timeout_seconds(one)))
         except RamiError as error:
             response.error.CopyFrom(to_status(error))
         except Exception:  # noqa: BLE001 - a defect in one decision is told as INTERNAL and logged whole

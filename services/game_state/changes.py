@@ -17,6 +17,8 @@ from game_state.repository import CommitConflict, room_not_found
 from game_state.requests import request_id_reused
 from rami_engine import RulesError
 from rami_kit.errors import RamiError, StoreUnavailable
+from rami_kit.logs import set_log_room
+from rami_kit.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +65,7 @@ class RoomChanger:
         Raises what `judge` raises, judged on the confirmed current room; ROOM_NOT_FOUND; REQUEST_ID_REUSED
         for a key whose request id came with another payload; StoreUnavailable.
         """
+        set_log_room(room_id)
         turn = self._turns.get(room_id)
         if turn is None:
             turn = self._turns[room_id] = asyncio.Lock()
@@ -91,7 +94,8 @@ class RoomChanger:
                 room, confirmed = await repository.get(room_id), True
                 continue
             try:
-                step = await repository.commit(room, draft)
+                with span("commit", room=room_id):
+                    step = await repository.commit(room, draft)
             except CommitConflict as conflict:
                 if conflict.current is None:
                     raise room_not_found(room_id) from None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rami.ai.v1 import decision_service_pb2
 from rami_engine import fallback_action, legal_actions, seat_view
 from rami_kit.backoff import Backoff
+from rami_kit.tracing import span
 from rami_wire import encode_actions, view_to_proto
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Decider:
         pause = Backoff(*BUSY_PAUSES_SECONDS)
         while (seconds := min(self._timeout, give_up_at - time.monotonic())) > 0:
             asked = time.perf_counter()
-            cause, place, retry_after = await source.ask(request, seconds, tried)
+            with span("decide", room=room.room_id, bot=bot):
+                cause, place, retry_after = await source.ask(request, seconds, tried)
             if place is not None and place >= len(legal):
                 cause = "illegal"
             self._metrics.bot_decisions.labels(bot, cause).inc()

@@ -19,6 +19,7 @@ import grpc.aio
 from rami.ai.v1 import decision_service_pb2, decision_service_pb2_grpc
 from rami_kit.channels import close_channels
 from rami_kit.errors import retry_seconds, status_of
+from rami_kit.tracing import trace_parent, traced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Sequence
@@ -125,7 +126,7 @@ class DecisionPeer:
     async def _ask_by_call(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
         try:
             response: decision_service_pb2.DecideResponse | None = await self._stub.Decide(
-                request, timeout=max(0.0, seconds), metadata=self._tokens.metadata()
+                request, timeout=max(0.0, seconds), metadata=traced(self._tokens.metadata())
             )
         except grpc.aio.AioRpcError as error:
             return Answer(error.code().name.lower(), None, retry_seconds(status_of(error)))
@@ -170,7 +171,7 @@ class _Line:
         call_id = next(self._ids)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[call_id] = answer
-        message = decision_service_pb2.DecideManyRequest(call_id=call_id, request=request)
+        message = decision_service_pb2.DecideManyRequest(call_id=call_id, request=request, trace_parent=trace_parent())
         message.timeout.FromNanoseconds(max(1, round(seconds * 1e9)))
         self._unsent.put_nowait(message)
         try:

@@ -13,6 +13,7 @@ from game_state.room import Status
 from game_state.steps import public_change
 from rami.game.v1 import event_pb2
 from rami.store.v1 import step_pb2
+from rami_kit.tracing import is_tracing, trace_parent
 
 if TYPE_CHECKING:
     from game_state.room import Room
@@ -81,6 +82,8 @@ class Draft:
         deadline = room.deadline_ms()
         if deadline:
             step.deadline_ms = deadline - self.now_ms
+        if is_tracing():
+            step.trace_parent = trace_parent()
         return step
 
     def _set_clocks(self) -> None:

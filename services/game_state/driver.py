@@ -19,6 +19,7 @@ from game_state.scripts import CLAIM_DUE
 from rami.game.v1 import event_pb2
 from rami_kit import keys
 from rami_kit.errors import RamiError, StoreUnavailable, reasons
+from rami_kit.logs import set_log_room
 
 if TYPE_CHECKING:
     from game_state.changes import RoomChanger
@@ -93,6 +94,7 @@ class Driver:
         self._drives[room_id] = _Drive(task, news)
 
     async def _run(self, room_id: str, news: asyncio.Event) -> None:
+        set_log_room(room_id)
         try:
             # News that came while the last look was taken asks for another.
             while await self._do_next(room_id, news) or news.is_set():

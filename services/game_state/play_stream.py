@@ -18,6 +18,7 @@ from rami.game.v1 import game_service_pb2 as pb
 from rami_kit.error_texts import current_locale
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 from rami_kit.rates import charge_message
+from rami_kit.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -90,7 +91,9 @@ async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.
     result = pb.ActionResult(request_id=action.request_id[:MAX_ECHO])
     try:
         charge_message()
-        changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
+        # A stream lives for long: each action is a trace of its own, or goes on with its client's.
+        with span("play-action", action.trace_parent, room=room_id):
+            changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
     except RamiError as error:
         result.error.CopyFrom(to_status(error, current_locale()))
     except Exception:  # noqa: BLE001 - a defect in one action is told as INTERNAL and logged whole

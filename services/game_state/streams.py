@@ -28,6 +28,7 @@ from game_state.steps import seat_to_move
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
 from rami_kit.errors import InvalidRequest, RamiError, StoreUnavailable, reasons, refused, shutting_down
+from rami_kit.tracing import span
 from rami_wire import encode_field
 
 if TYPE_CHECKING:
@@ -336,6 +337,9 @@ class RoomStream:
         return encode_field(_HEARTBEAT, event_pb2.Heartbeat(time=now).SerializeToString())
 
     def _observe_delivery(self, step: CommittedStep) -> None:
+        if step.step.trace_parent:
+            with span("deliver", step.step.trace_parent, room=self._room_id, version=step.version):
+                pass  # a moment: it is handed over
         late = self._parts.repository.now_ms() - step.step.time_ms
         self._parts.metrics.delivery_seconds.labels().observe(max(0, late) / 1000)
 

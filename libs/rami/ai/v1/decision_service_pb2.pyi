@@ -166,8 +166,11 @@ class DecideManyRequest(_message.Message):
     CALL_ID_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
     TIMEOUT_FIELD_NUMBER: _builtins.int
+    TRACE_PARENT_FIELD_NUMBER: _builtins.int
     call_id: _builtins.int
     """Chosen by the caller, repeated in the answer; no two open requests of a stream have the same."""
+    trace_parent: _builtins.str
+    """The caller's trace as a W3C traceparent; empty for none. Whatever is none is passed over."""
     @_builtins.property
     def request(self) -> Global___DecideRequest:
         """What is to be decided."""
@@ -182,10 +185,11 @@ class DecideManyRequest(_message.Message):
         call_id: _builtins.int = ...,
         request: Global___DecideRequest | None = ...,
         timeout: _duration_pb2.Duration | None = ...,
+        trace_parent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request", "timeout", b"timeout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "request", b"request", "timeout", b"timeout"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "request", b"request", "timeout", b"timeout", "trace_parent", b"trace_parent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

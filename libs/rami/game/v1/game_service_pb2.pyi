@@ -755,10 +755,15 @@ class PlayAction(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     ACTION_FIELD_NUMBER: _builtins.int
+    TRACE_PARENT_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """UUID4."""
     expected_version: _builtins.int
     """The version that the action was chosen in."""
+    trace_parent: _builtins.str
+    """The client's trace as a W3C traceparent, as unary calls carry it in their metadata; empty for none. Whatever is none
+    is passed over.
+    """
     @_builtins.property
     def action(self) -> _action_pb2.Action:
         """The action."""
@@ -769,10 +774,11 @@ class PlayAction(_message.Message):
         request_id: _builtins.str = ...,
         expected_version: _builtins.int = ...,
         action: _action_pb2.Action | None = ...,
+        trace_parent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "expected_version", b"expected_version", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "expected_version", b"expected_version", "request_id", b"request_id", "trace_parent", b"trace_parent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

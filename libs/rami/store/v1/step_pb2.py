@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18rami/store/v1/step.proto\x12\rrami.store.v1\"\x91\x01\n\x04Step\x12\x11\n\tcommit_id\x18\x01 \x01(\x0c\x12\x0f\n\x07time_ms\x18\x02 \x01(\x04\x12*\n\x07\x63hanges\x18\x03 \x03(\x0b\x32\x19.rami.store.v1.StepChange\x12\x15\n\rturn_plus_one\x18\x04 \x01(\r\x12\r\n\x05phase\x18\x05 \x01(\r\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\r\"\x82\x01\n\nStepChange\x12-\n\x06played\x18\x01 \x01(\x0b\x32\x1b.rami.store.v1.PlayedChangeH\x00\x12+\n\x05\x64\x65\x61lt\x18\x02 \x01(\x0b\x32\x1a.rami.store.v1.DealtChangeH\x00\x12\x10\n\x06public\x18\x03 \x01(\x0cH\x00\x42\x06\n\x04kind\"Q\n\x0cPlayedChange\x12\x0c\n\x04\x63ode\x18\x01 \x01(\r\x12\r\n\x05\x63\x61rds\x18\x02 \x01(\x0c\x12\x0c\n\x04meld\x18\x03 \x01(\r\x12\x16\n\x0e\x64rawn_plus_one\x18\x04 \x01(\r\"=\n\x0b\x44\x65\x61ltChange\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\r\n\x05hands\x18\x02 \x03(\x06\x12\x0f\n\x07up_card\x18\x03 \x01(\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18rami/store/v1/step.proto\x12\rrami.store.v1\"\xa7\x01\n\x04Step\x12\x11\n\tcommit_id\x18\x01 \x01(\x0c\x12\x0f\n\x07time_ms\x18\x02 \x01(\x04\x12*\n\x07\x63hanges\x18\x03 \x03(\x0b\x32\x19.rami.store.v1.StepChange\x12\x15\n\rturn_plus_one\x18\x04 \x01(\r\x12\r\n\x05phase\x18\x05 \x01(\r\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x06 \x01(\r\x12\x14\n\x0ctrace_parent\x18\x07 \x01(\t\"\x82\x01\n\nStepChange\x12-\n\x06played\x18\x01 \x01(\x0b\x32\x1b.rami.store.v1.PlayedChangeH\x00\x12+\n\x05\x64\x65\x61lt\x18\x02 \x01(\x0b\x32\x1a.rami.store.v1.DealtChangeH\x00\x12\x10\n\x06public\x18\x03 \x01(\x0cH\x00\x42\x06\n\x04kind\"Q\n\x0cPlayedChange\x12\x0c\n\x04\x63ode\x18\x01 \x01(\r\x12\r\n\x05\x63\x61rds\x18\x02 \x01(\x0c\x12\x0c\n\x04meld\x18\x03 \x01(\r\x12\x16\n\x0e\x64rawn_plus_one\x18\x04 \x01(\r\"=\n\x0b\x44\x65\x61ltChange\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\r\n\x05hands\x18\x02 \x03(\x06\x12\x0f\n\x07up_card\x18\x03 \x01(\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,11 +32,11 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rami.store.v1.step_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_STEP']._serialized_start=44
-  _globals['_STEP']._serialized_end=189
-  _globals['_STEPCHANGE']._serialized_start=192
-  _globals['_STEPCHANGE']._serialized_end=322
-  _globals['_PLAYEDCHANGE']._serialized_start=324
-  _globals['_PLAYEDCHANGE']._serialized_end=405
-  _globals['_DEALTCHANGE']._serialized_start=407
-  _globals['_DEALTCHANGE']._serialized_end=468
+  _globals['_STEP']._serialized_end=211
+  _globals['_STEPCHANGE']._serialized_start=214
+  _globals['_STEPCHANGE']._serialized_end=344
+  _globals['_PLAYEDCHANGE']._serialized_start=346
+  _globals['_PLAYEDCHANGE']._serialized_end=427
+  _globals['_DEALTCHANGE']._serialized_start=429
+  _globals['_DEALTCHANGE']._serialized_end=490
 # @@protoc_insertion_point(module_scope)

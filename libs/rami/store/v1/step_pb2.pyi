@@ -32,6 +32,7 @@ class Step(_message.Message):
     TURN_PLUS_ONE_FIELD_NUMBER: _builtins.int
     PHASE_FIELD_NUMBER: _builtins.int
     DEADLINE_MS_FIELD_NUMBER: _builtins.int
+    TRACE_PARENT_FIELD_NUMBER: _builtins.int
     commit_id: _builtins.bytes
     """The commit id of the step, 8 random bytes."""
     time_ms: _builtins.int
@@ -42,6 +43,8 @@ class Step(_message.Message):
     """The engine phase afterwards."""
     deadline_ms: _builtins.int
     """When the turn runs out, in ms after time_ms; 0 for never."""
+    trace_parent: _builtins.str
+    """The trace that the step was committed in, as a W3C traceparent; empty where nothing is traced."""
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepChange]:
         """What happened, in order."""
@@ -55,10 +58,11 @@ class Step(_message.Message):
         turn_plus_one: _builtins.int = ...,
         phase: _builtins.int = ...,
         deadline_ms: _builtins.int = ...,
+        trace_parent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "commit_id", b"commit_id", "deadline_ms", b"deadline_ms", "phase", b"phase", "time_ms", b"time_ms", "turn_plus_one", b"turn_plus_one"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "commit_id", b"commit_id", "deadline_ms", b"deadline_ms", "phase", b"phase", "time_ms", b"time_ms", "trace_parent", b"trace_parent", "turn_plus_one", b"turn_plus_one"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
