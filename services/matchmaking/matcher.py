@@ -41,6 +41,10 @@ class Matcher:
         """The pools that a ticket is in, in the order of its wishes; none while it rests until its not_before_ms."""
         self._changed: set[str] = set()
         """Tickets that may be able to sit down now and were not able before."""
+        self._alone: set[str] = set()
+        """Tickets that had nobody within the widest window when they were tried last: they need not be tried again
+        when their windows widen, but when somebody comes.
+        """
         self._moments: list[tuple[int, str]] = []
         """A heap of when tickets begin to accept more. `_moment_of` names the valid entry of a ticket."""
         self._moment_of: dict[str, int] = {}
@@ -76,6 +80,7 @@ class Matcher:
         if ticket is None:
             return None
         self._changed.discard(ticket_id)
+        self._alone.discard(ticket_id)
         self._moment_of.pop(ticket_id, None)
         for pool in self._pools_of.pop(ticket_id, ()):
             pool.remove(ticket)
@@ -127,7 +132,7 @@ class Matcher:
             ticket_id = heapq.heappop(self._moments)[1]
             del self._moment_of[ticket_id]
             self._changed.add(ticket_id)
-        for ticket_id in self._changed:
+        for ticket_id in list(self._changed):
             if ticket_id not in self._pools_of and self._tickets[ticket_id].not_before_ms <= now_ms:
                 self._enter(self._tickets[ticket_id])
 
@@ -140,9 +145,16 @@ class Matcher:
                     pool = self._pools[seats, rules] = Pool(seats, rules, self._policy)
                 pool.add(ticket)
                 pools.append(pool)
+                for other in pool.adjacent(ticket):
+                    if other.ticket_id in self._alone:
+                        self._alone.discard(other.ticket_id)
+                        self._changed.add(other.ticket_id)
 
     def _plan(self, ticket: Ticket, now_ms: int, ready_ms: int | None) -> None:
-        moment = self._policy.next_change(ticket, now_ms)
+        alone = not any(pool.adjacent(ticket) for pool in self._pools_of.get(ticket.ticket_id, ()))
+        if alone:
+            self._alone.add(ticket.ticket_id)
+        moment = self._policy.next_change(ticket, now_ms, alone=alone)
         if ready_ms is not None:
             moment = ready_ms if moment is None else min(moment, ready_ms)
         if moment is not None:

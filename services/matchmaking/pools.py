@@ -98,6 +98,12 @@ class Pool:
         del self._tickets[index]
         self.players -= ticket.size
 
+    def adjacent(self, ticket: Ticket) -> list[Ticket]:
+        """The next tickets on both sides of one that is in, as far as they are within the widest window."""
+        at, widest = bisect_left(self._places, _place(ticket)), self._policy.max_width
+        around = self._tickets[max(0, at - 1) : at] + self._tickets[at + 1 : at + 2]
+        return [other for other in around if abs(other.skill - ticket.skill) <= widest]
+
     def full_table(self, anchor: Ticket, now_ms: int) -> Found:
         """A full table of people with `anchor` at it, made of tickets that accept each other pairwise."""
         return self._search(anchor, self.seats, now_ms, None)

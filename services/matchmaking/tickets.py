@@ -138,15 +138,17 @@ class MatchPolicy:
             return oldest_ms
         return oldest_ms + math.ceil(spread * 1000 / self.spread_per_second)
 
-    def next_change(self, ticket: Ticket, after_ms: int) -> int | None:
-        """The next moment after `after_ms` at which the ticket accepts more than before; None for never."""
+    def next_change(self, ticket: Ticket, after_ms: int, *, alone: bool = False) -> int | None:
+        """The next moment after `after_ms` at which the ticket accepts more than before; None for never.
+        `alone`: nobody is within the widest window, so that its width does not matter.
+        """
         moments = [ticket.not_before_ms]
         if len(ticket.player_counts) > 1:
             moments.append(ticket.create_ms + self.larger_table_ms)
         if ticket.bots_allowed:
             moments.append(ticket.create_ms + self.bot_fill_ms)
         steps = max(0, (after_ms - ticket.create_ms) // self.step_ms)
-        if self.width_step > 0 and self.width(steps * self.step_ms) < self.max_width:
+        if not alone and self.width_step > 0 and self.width(steps * self.step_ms) < self.max_width:
             moments.append(ticket.create_ms + (steps + 1) * self.step_ms)
         return min((moment for moment in moments if moment > after_ms), default=None)
 

@@ -207,11 +207,22 @@ def test_a_pass_looks_at_what_changed_and_not_at_what_waits(monkeypatch: pytest.
     assert matcher.run(NOW) == []
     assert len(tried) == 10_000
     tried.clear()
-    matcher.add(ticket("new", 500_000.0, waited=9))
+    matcher.add(ticket("new", 499_999.5, waited=9))
     assert matcher.run(NOW + 250) == []
     assert tried == ["new"]
-    assert matcher.run(NOW + 1_000) == []
-    assert tried == ["new", "new"]  # its window has widened
+    assert matcher.run(NOW + 20_000) == []
+    assert tried == ["new"]  # windows have widened, but nobody is within the widest
+    tried.clear()
+    # Somebody who comes near: both are tried, and again when the window of either widens.
+    matcher.add(ticket("near", 500_300.0, waited=-20))
+    assert matcher.run(NOW + 20_000) == []
+    assert sorted(tried) == ["near", "new", "t00500"]
+    tried.clear()
+    assert matcher.run(NOW + 22_000) == []
+    assert tried == ["new"]
+    tried.clear()
+    assert matcher.run(NOW + 30_000) == []
+    assert sorted(tried) == ["near", "t00500"]
 
 
 PATIENT = MatchPolicy(spread_per_second=20.0)
