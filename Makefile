@@ -66,8 +66,10 @@ format: $(STAMP) ## Rewrite code and protos in the one style
 gen: $(STAMP) ## Generate the Python code of the contract
 	@$(BIN)/python scripts/generate.py
 
-docs: $(STAMP) ## Refresh the table of settings in the README, and the configurations of the edge
+docs: $(STAMP) ## Refresh the table of settings, the references in docs, and the configurations of the edge
 	@$(BIN)/python scripts/readme_settings.py
+	@$(BIN)/python scripts/contract_reference.py
+	@$(BIN)/python scripts/client_reference.py
 	@$(BIN)/python scripts/edge_configs.py
 
 monitoring: $(STAMP) ## Make the rules, alerts and dashboards of the code in deploy/monitoring
@@ -96,4 +98,4 @@ lock: ## Choose dependency versions anew (needs uv)
 		--custom-compile-command "make lock" -o deploy/docker/build-requirements.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build libs/rami_web/dist libs/rami_web/node_modules libs/rami_web/src/gen .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -43,11 +43,14 @@ function write(key: string, value: unknown): void {
 export class Session {
   readonly rami: RamiClient;
   private guest: Guest | undefined;
+  /** A token goes to the edge that gave it and to no other, whatever `?edge=` a link may name. */
+  private readonly guestKey: string;
   private signingIn: Promise<void> | undefined;
 
   constructor(language: string) {
     const baseUrl = new URLSearchParams(location.search).get("edge") ?? location.origin;
-    this.guest = read<Guest>("guest");
+    this.guestKey = `guest ${new URL(baseUrl, location.href).origin}`;
+    this.guest = read<Guest>(this.guestKey);
     if (this.guest && this.guest.expires < Date.now()) this.guest = undefined;
     this.rami = new RamiClient({
       transport: createGrpcWebTransport({ baseUrl }),
@@ -80,14 +83,14 @@ export class Session {
   private async newGuest(name: string): Promise<void> {
     const { token, playerId, expireTime } = await this.rami.signInAsGuest(name);
     this.guest = { name, token, playerId, expires: Number(expireTime?.seconds ?? 0n) * 1000 };
-    write("guest", this.guest);
+    write(this.guestKey, this.guest);
   }
 
   /** Forgets a guest whom the server does not know any more. */
   forget(error: unknown): boolean {
     if (!(error instanceof UnauthenticatedError)) return false;
     this.guest = undefined;
-    write("guest", null);
+    write(this.guestKey, null);
     return true;
   }
 

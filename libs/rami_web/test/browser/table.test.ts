@@ -137,6 +137,11 @@ test("two browsers at one table: invited by code, one leaves, autopilot plays, a
   await moved(ada, discarded.version);
   await myTurn(ada); // the bot has played Emmy's turn
   await picture(ada, "autopilot-desk");
+  const pile = ada.getByRole("button", { name: /^Discard pile · \d+$/ });
+  const size = Number(/\d+/.exec((await pile.textContent()) ?? "")?.[0]);
+  await pile.click();
+  expect(await ada.getByRole("dialog").getByRole("listitem").count()).toBe(size);
+  await ada.keyboard.press("Escape");
   await emmy.goto(ada.url());
   await emmy.getByText("A bot is playing for you.").waitFor();
   await picture(emmy, "stand-in-phone");

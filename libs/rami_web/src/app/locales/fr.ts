@@ -134,7 +134,7 @@ export const fr: Locale = {
     meld: "Poser",
     layOff: "Compléter la {n}",
     discard: "Défausser",
-    clear: "Désélectionner",
+    clear: "Effacer",
     sortSuit: "Par couleur",
     sortRank: "Par valeur",
     hints: "Possible maintenant",
@@ -170,7 +170,7 @@ export const fr: Locale = {
     keyMeld: "poser les cartes choisies",
     keyLayOff: "compléter la combinaison de ce numéro",
     keyDiscard: "défausser la carte choisie",
-    keyClear: "tout désélectionner",
+    keyClear: "effacer la sélection",
 
     didJoin: "{name} s’assoit",
     didLeave: "{name} s’en va",

@@ -1,10 +1,12 @@
 /** The middle of the table: stock, discard pile and melds. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Card } from "../../client/cards.ts";
 import { cardName, cardNames, usePage } from "../context.ts";
 import type { Drag, Source } from "../drag.ts";
 import type { Scene } from "../scene.ts";
 import { CardBack, CardFace } from "./Card.tsx";
+import { Dialog } from "./Dialog.tsx";
 
 export interface FeltActions {
   drawStock: (() => void) | undefined;
@@ -32,12 +34,26 @@ function dropClass(actions: FeltActions | undefined, target: string): string {
 
 function Piles({ scene, actions }: { scene: Scene; actions: FeltActions | undefined }): JSX.Element {
   const { texts } = usePage();
+  const [open, setOpen] = useState(false);
   const top = scene.discards.at(-1);
   const below = scene.discards.at(-2);
   const stockText =
     scene.stockSize === 0 && actions?.drawStock ? texts.t("drawEnd") : texts.n("stockCards", scene.stockSize);
   return (
     <div class="piles">
+      {open && (
+        <Dialog title={texts.t("pile")} onClose={() => setOpen(false)}>
+          <ol class="whole-pile" aria-label={texts.t("pile")}>
+            {[...scene.discards].reverse().map((card) => (
+              <li class="card" key={card}>
+                <CardFace card={card} />
+                <span class="hidden">{cardName(texts, card)}</span>
+              </li>
+            ))}
+          </ol>
+          {top === undefined && <p>{texts.t("pileEmpty")}</p>}
+        </Dialog>
+      )}
       <div class="pile-place">
         <button
           type="button"
@@ -85,9 +101,9 @@ function Piles({ scene, actions }: { scene: Scene; actions: FeltActions | undefi
             {top && <CardFace card={top} />}
           </span>
         </button>
-        <span class="pile-label" aria-hidden="true">
+        <button type="button" class="pile-label" aria-haspopup="dialog" onClick={() => setOpen(true)}>
           {texts.t("pile")} · {scene.discards.length}
-        </span>
+        </button>
       </div>
     </div>
   );

@@ -60,9 +60,9 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
     if (!action || !table || sending) return;
     setSending(true);
     try {
+      following.putAway(); // before it: the action may end a round of its own
       await table.act(action);
       setSelection([]);
-      following.putAway();
     } catch (error) {
       complain(error);
     } finally {
