@@ -10,7 +10,7 @@ from rami.store.v1 import finished_pb2
 from rami_client.errors import NotFoundError, RamiClientError
 from rami_kit import keys
 from sim.world import until
-from support.chaos_journal import AtRest, FinishedMatches, Replayed
+from support.chaos_journal import AtRest, FinishedMatches, Lost, Replayed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,9 @@ async def finish_rooms(
     entries = site.store.data.run(b"XRANGE", [keys.finished_key(0).encode(), b"-", b"+"])
     finished = [finished_pb2.FinishedMatch.FromString(fields[1]).room_id for _, fields in entries]
     journal.write(FinishedMatches(loop.now, finished))
-    findings += [f"{player.name}: {player.trouble}" for player in players if player.trouble]
+    if not any(isinstance(record, Lost) for record in journal.records):
+        # After a loss another step may have the number that an action was chosen on.
+        findings += [f"{player.name}: {player.trouble}" for player in players if player.trouble]
     for player in players:
         await player.leave()
     await asyncio.sleep(0.1)
