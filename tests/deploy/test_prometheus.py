@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,18 +37,17 @@ LIMIT_SECONDS = 80.0
 pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs the Debian package prometheus")
 
 
-@pytest.fixture(scope="module")
-def store() -> Iterator[EmbeddedStore]:
-    # With a limit as in deploy: an alert looks at the share of it that is used.
-    with EmbeddedStore(options={"appendonly": "yes", "maxmemory": "200mb"}) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def cluster(store: EmbeddedStore) -> Iterator[Cluster]:
-    environment = {"RAMI_BOT_PACE_SECONDS": "0", "RAMI_BOT_FILL_WAIT_SECONDS": "0.5", "RAMI_REDIS_URL": store.url}
-    with running_cluster("--game-replicas", "2", **environment) as running:
-        yield running
+@contextmanager
+def playing_cluster() -> Iterator[tuple[Cluster, EmbeddedStore]]:
+    """Two game services on a store with a memory limit, as in deploy: an alert looks at the share that is used."""
+    with EmbeddedStore(options={"appendonly": "yes", "maxmemory": "200mb"}) as store:
+        environment = {
+            "RAMI_BOT_PACE_SECONDS": "0.05",
+            "RAMI_BOT_FILL_WAIT_SECONDS": "0.5",
+            "RAMI_REDIS_URL": store.url,
+        }
+        with running_cluster("--game-replicas", "2", **environment) as running:
+            yield running, store
 
 
 def scaling_queries() -> dict[str, str]:
@@ -99,40 +98,47 @@ async def find_data(address: str, missing: dict[str, str]) -> None:
                         del missing[place]
 
 
-async def test_every_query_finds_data_under_load(cluster: Cluster, tmp_path: Path) -> None:
+async def check_queries(cluster: Cluster, address: str) -> None:
+    """Every query finds data while people play, the overview can be drawn, and no alert fires."""
     missing = all_queries()
     assert len(missing) > 150
     assert not [text for text in missing.values() if "vector(" in text or "absent" in text], "fillers hide mistakes"
-    async with load(cluster), running_prometheus(tmp_path, cluster.metrics) as address:
+    async with load(cluster):
         await find_data(address, missing)
         heard = await firing(address)
         now = time.time()
         picture = await asyncio.to_thread(draw, DASHBOARDS[0], address, now - 10, now, WINDOW)
+    assert not missing, "these find no data"
+    assert heard == set(), "nothing is wrong with the cluster"
     titles = {axes.get_title(loc="left"): axes for axes in picture.axes}
     assert titles.keys() == {panel.title for panel in DASHBOARDS[0].panels}
     assert titles["Actions by who chose them"].lines
     assert titles["Stuck rooms"].texts[0].get_text() == "0"
-    assert not missing, "these find no data"
-    assert heard == set(), "nothing is wrong with the cluster"
 
 
-async def test_a_query_that_is_wrong_is_told(cluster: Cluster, tmp_path: Path) -> None:
-    async with running_prometheus(tmp_path, cluster.metrics) as address:
-        assert instant(address, "rami_of_no_such_name") == []
-        assert instant(address, "0 / rami_store_up_info - 0 / 0") == [], "no number is no data"
-        with pytest.raises(QueryError, match="parse error"):
-            instant(address, "sum(")
+def check_that_wrong_queries_are_told(address: str) -> None:
+    assert instant(address, "rami_of_no_such_name") == []
+    assert instant(address, "0 / rami_store_up_info - 0 / 0") == [], "no number is no data"
+    with pytest.raises(QueryError, match="parse error"):
+        instant(address, "sum(")
     with pytest.raises(QueryError, match="does not answer"):
-        instant(address, "up")
+        instant("http://127.0.0.1:1", "up")
 
 
-async def test_a_store_that_is_stopped_fires_its_alert_and_no_other(
-    cluster: Cluster, store: EmbeddedStore, tmp_path: Path
-) -> None:
-    async with running_prometheus(tmp_path, cluster.metrics) as address:
-        store.pause()
-        try:
-            assert await heard_in_the_end(address, bool) == {"RamiStoreAway"}
-        finally:
-            store.resume()
-        assert await heard_in_the_end(address, lambda heard: not heard) == set()
+async def check_that_a_stopped_store_is_told(address: str, store: EmbeddedStore) -> None:
+    """Its alert fires, no other does, and it ends with its cause."""
+    store.pause()
+    try:
+        assert await heard_in_the_end(address, bool) == {"RamiStoreAway"}
+    finally:
+        store.resume()
+    assert await heard_in_the_end(address, lambda heard: not heard) == set()
+
+
+@pytest.mark.timeout(400)
+async def test_queries_find_data_under_load_and_a_stopped_store_is_told_alone(tmp_path: Path) -> None:
+    with playing_cluster() as (cluster, store):
+        async with running_prometheus(tmp_path, cluster.metrics) as address:
+            await check_queries(cluster, address)
+            await asyncio.to_thread(check_that_wrong_queries_are_told, address)
+            await check_that_a_stopped_store_is_told(address, store)

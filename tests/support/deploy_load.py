@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from support.cluster import Cluster
 
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.1
 
 
 class FirstLegal(Bot):

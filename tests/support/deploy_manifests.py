@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
@@ -95,6 +96,7 @@ class Manifests:
         return self.chosen(peer["podSelector"])
 
 
+@cache
 def render(overlay: str) -> Manifests:
     """Builds an overlay; needs kubectl."""
     assert KUBECTL is not None
