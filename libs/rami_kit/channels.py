@@ -37,7 +37,8 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.service_config", _SERVICE_CONFIG),
     # A peer that comes back is noticed within seconds, not within the two minutes of the default.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 1000),
+    # For how long a peer may take to greet: on a busy machine it takes more than a second.
+    ("grpc.min_reconnect_backoff_ms", 3000),
     ("grpc.max_reconnect_backoff_ms", 3000),
     ("grpc.dns_min_time_between_resolutions_ms", 5000),
     ("grpc.max_receive_message_length", MAX_RECEIVED_BYTES),
