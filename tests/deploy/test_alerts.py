@@ -83,6 +83,11 @@ def test_the_rules_are_what_prometheus_reads() -> None:
     assert "SUCCESS" in promtool("check", "rules", str(DEPLOY / "prometheus" / "rules.yaml"))
 
 
+@needs_promtool
+def test_the_configuration_is_what_prometheus_reads() -> None:
+    assert "SUCCESS" in promtool("check", "config", str(DEPLOY / "prometheus" / "prometheus.yml"))
+
+
 def test_made_files_are_fresh() -> None:
     for path, text in made_files().items():
         assert path.read_text() == text, f"{path.relative_to(DEPLOY)} is not what `make monitoring` makes"

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 ROOT = DEPLOY.parent
 PAGES = sorted((DEPLOY / "runbook").glob("*.md"))
-DOCUMENTS = [*PAGES, DEPLOY / "README.md", DEPLOY / "grafana" / "README.md"]
+DOCUMENTS = [*PAGES, *(DEPLOY / folder / "README.md" for folder in (".", "grafana", "k8s"))]
 TOOLS = {"kubectl", "redis-cli", "redis-server", "make"}
 BLOCK = re.compile(r"^( *)```sh( run)?\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-NO_SETTINGS = {"RAMI_VERSION", "RAMI_TOKEN"}
-"""Variables that are read by others: Compose, and the command line."""
+NO_SETTINGS = {"RAMI_VERSION", "RAMI_TOKEN", "RAMI_PROBE_NAME"}
+"""Variables that are read by others: Compose, the command line, and the probe."""
 
 
 class Block(NamedTuple):
