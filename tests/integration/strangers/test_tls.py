@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import ipaddress
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,6 +23,7 @@ from ai_decision.config import AiSettings
 from game_state.config import GameSettings
 from matchmaking.config import MatchmakingSettings
 from rami.game.v1 import game_service_pb2 as pb
+from rami_kit import probe
 from rami_kit.testing import make_settings, running_app
 from support.game_cluster import Player, room_options
 from support.game_streams import PlayStream, Watch
@@ -200,3 +202,17 @@ async def test_with_tls_alone_clients_need_no_certificate(store_url: str, author
             assert await list_rooms(channel) is grpc.StatusCode.OK
         async with connected(apps["game"], None) as channel:
             assert await list_rooms(channel) is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_probe_asks_as_the_services_do(store_url: str, authority: Authority, tmp_path: Path) -> None:
+    own = authority.issue("probe")
+    async with secured(store_url, authority, "game") as apps:
+        told = {"RAMI_PORT": str(apps["game"].port), "RAMI_TLS_CA_FILE": str(authority.file)}
+        shown = told | {"RAMI_TLS_CERT_FILE": str(own.certificate), "RAMI_TLS_KEY_FILE": str(own.key)}
+        assert await asyncio.to_thread(probe.main, [], shown) == probe.SERVING
+        assert await asyncio.to_thread(probe.main, [], told) == probe.NOT_SERVING, "no certificate"
+        other = shown | {"RAMI_PROBE_NAME": "somebody.else"}
+        assert await asyncio.to_thread(probe.main, [], other) == probe.NOT_SERVING, "a certificate for another name"
+        assert await asyncio.to_thread(probe.main, [], {"RAMI_PORT": told["RAMI_PORT"]}) == probe.NOT_SERVING
+        gone = shown | {"RAMI_TLS_CA_FILE": str(tmp_path / "none.pem")}
+        assert await asyncio.to_thread(probe.main, [], gone) == probe.BAD_USAGE
