@@ -62,6 +62,7 @@ async def test_a_match_is_counted_once_and_no_label_names_anybody(game: Cluster,
     assert total(game, "rami_game_actions_total", outcome="ok") == len(actions)
     assert total(game, "rami_game_actions_total", outcome="ok", actor="bot") == by_bot
     assert total(game, "rami_game_actions_total", outcome="STALE_VERSION", actor="player") == 1
+    assert total(game, "rami_game_action_seconds_count") == len(actions) - by_bot, "accepted actions of people"
     assert total(game, "rami_game_bot_decisions_total", level="hard", outcome="ok") == by_bot
     assert total(game, "rami_game_commits_total", kind="play") == len(actions)
     assert total(game, "rami_game_commits_total", kind="room") == 2
