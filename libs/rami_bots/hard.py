@@ -1,11 +1,12 @@
 """Hard: remembers what was taken, discarded and passed over in public, and searches for the play with least deadwood.
 
-Source: the rule sheet, section "The bots". Hard begins with Normal's choice and looks for a better one: every
-candidate is tried in the same supposed deals (`worlds`), each played to the end of the round by a quick policy
-(`playout`). What a playout is worth is the points that the round would bring, negative when a rival wins it: the
-deadwood of all hands. As all candidates meet the same deals, their differences tell more than their averages; Hard
-leaves Normal's choice only for a gain that stands out of the noise. The number of deals is bounded, so that the choice
-does not depend on the machine; when time runs out, the deals tried so far decide.
+Source: the rule sheet, section "The bots". Hard begins with Normal's choice, as the stock runs low with less hope of
+cards that may not come any more, and looks for a better one: every candidate is tried in the same supposed deals
+(`worlds`), each played to the end of the round by a quick policy (`playout`). What a playout is worth is the points
+that the round would bring, negative when a rival wins it: the deadwood of all hands. As all candidates meet the same
+deals, their differences tell more than their averages; Hard leaves its first choice only for a gain that stands out of
+the noise. The number of deals is bounded, so that the choice does not depend on the machine; when time runs out, the
+deals tried so far decide.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rami_bots.knowledge import knowledge_of
-from rami_bots.normal import WEIGHTS, cheapest_discards, normal_draw, normal_plan
+from rami_bots.normal import WEIGHTS, Weights, cheapest_discards, normal_draw, normal_plan
 from rami_bots.patterns import LINKS
 from rami_bots.plans import best_plan
 from rami_bots.playout import Table
@@ -48,12 +49,16 @@ are soon seen to be bad. Rounds of four are short, so that a playout costs littl
 """
 MAX_DISCARDS: Final = 5
 """Discards that are tried: those that cost least."""
-CLEAR: Final = 0.5
-"""Standard errors by which a mean difference must leave zero to count."""
+CLEAR: Final = {2: 0.75, 3: 1.0, 4: 1.5}
+"""Standard errors by which a mean gain must leave zero to count, by number of seats. The more the points of a round
+vary, the likelier it is that a gain is luck: Normal's choice is a good one to begin with.
+"""
+HOPELESS: Final = 0.5
+"""Standard errors by which a mean gain is below zero when a candidate is dropped."""
 MIN_DEALS: Final = 8
 """With fewer, nothing is clear."""
-HARD_WEIGHTS: Final = {2: WEIGHTS, 3: WEIGHTS, 4: WEIGHTS._replace(out=1.0)}
-"""Hard's own, by number of seats. With four the stock is soon gone, and few cards still come."""
+WAITING_TURNS: Final = 2
+"""With fewer turns to come, awaited cards are worth less, in proportion: few of them still come."""
 
 
 class Candidate(NamedTuple):
@@ -122,13 +127,20 @@ def _plays(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
         return [Candidate(lay, view.melds, view.hand)]
     candidates = [
         Candidate(discard_action(discard.card), view.melds, view.hand)
-        for discard in cheapest_discards(view, HARD_WEIGHTS[view.players])[:MAX_DISCARDS]
+        for discard in cheapest_discards(view, weights_of(view))[:MAX_DISCARDS]
     ]
     plan = best_plan(view.hand, view.melds, ace_high)
     if plan.lays and plan.left:
         # What would leave nothing ends the round and has been tried above, or must keep a card and is illegal.
         candidates.append(Candidate(plan.lays[0], _table_after(view.melds, plan.lays), plan.left))
     return candidates
+
+
+def weights_of(view: SeatView) -> Weights:
+    """Normal's weights, less what cannot come any more before the stock is gone."""
+    turns = view.stock_count / view.players
+    share = min(1.0, turns / WAITING_TURNS) if turns >= 1 else 0.0
+    return WEIGHTS._replace(out=WEIGHTS.out * share, saving=WEIGHTS.saving * share)
 
 
 def _table_after(table: Sequence[Mask], lays: Sequence[Action]) -> tuple[Mask, ...]:
@@ -148,6 +160,7 @@ def _search(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_t
     first: list[float] = []
     staying = list(range(1, len(candidates)))
     best = 0
+    clear = CLEAR[view.players]
     deals = worlds(view, knowledge_of(view), seed)
     for stage in STAGES[view.players]:
         while len(first) < stage.deals and not out_of_time():
@@ -159,10 +172,10 @@ def _search(view: SeatView, candidates: Sequence[Candidate], seed: int, out_of_t
         if len(first) < MIN_DEALS:
             break
         hopes = {place: _mean(gains[place]) for place in staying}
-        doubts = {place: CLEAR * _error(gains[place]) for place in staying}
+        errors = {place: _error(gains[place]) for place in staying}
         staying.sort(key=lambda place: -hopes[place])
-        best = next((place for place in staying if hopes[place] > doubts[place]), 0)
-        staying = [place for place in staying if hopes[place] > -doubts[place]][: stage.keep]
+        best = next((place for place in staying if hopes[place] > clear * errors[place]), 0)
+        staying = [place for place in staying if hopes[place] > -HOPELESS * errors[place]][: stage.keep]
         if len(first) < stage.deals or not staying:
             break
     return _Found(best, tuple([_estimate(first, gained) for gained in [[0.0] * len(first), *gains[1:]]]))

@@ -142,6 +142,8 @@ class Table:
     def _discard(self, hand: Mask, loose: Mask) -> Card:
         """The card that a hand discards of some loose ones."""
         link_worth = self.link_worth
+        if len(self.stock) < len(self.hands):
+            return dearest(loose, self.ace_high)  # no card comes any more that a link could wait for
         if link_worth is None:
             return dearest(isolated(hand) or loose, self.ace_high)
         points = self.points
