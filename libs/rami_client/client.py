@@ -102,6 +102,21 @@ class Client(Queueing):
         self.player_id = guest.player_id
         return guest
 
+    async def sign_in(self, token: str) -> players.Player:
+        """Acts with the token of an identity provider from here on; the player that it speaks for.
+
+        Also renews a token before it ends: tables and watches that end with the former one are opened again with this.
+        Raises UnauthenticatedError for a token that does not count, and then acts as before.
+        """
+        former, self._calls.token = self._calls.token, token
+        try:
+            player = await self.player()
+        except BaseException:
+            self._calls.token = former
+            raise
+        self.player_id = player.player_id
+        return player
+
     async def list_bots(self) -> list[game.BotProfile]:
         """The bots that may be seated, weakest first, and then those of other people's services."""
         request = game.ListBotProfilesRequest(page_size=100)

@@ -20,6 +20,7 @@ from rami_client.errors import (
     RamiClientError,
     RpcError,
     TableEndedError,
+    UnauthenticatedError,
     UnavailableError,
     error_from_call,
 )
@@ -219,10 +220,12 @@ class Follower(ABC):
         failures, broken_since = 0, clock()
         while True:
             self._heard = False
+            token = self._calls.token
             error = await self._read_stream()
             if self.room.status == room_pb2.ROOM_STATUS_CLOSED:
                 return None
-            if not isinstance(error, RpcError) or error.code not in PASSING_CODES:
+            renewed = isinstance(error, UnauthenticatedError) and self._calls.token != token
+            if not renewed and (not isinstance(error, RpcError) or error.code not in PASSING_CODES):
                 return error
             if self._heard:
                 failures, broken_since = 0, clock()
