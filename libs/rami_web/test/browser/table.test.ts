@@ -1,6 +1,8 @@
 /** The table in a real browser, played as people play it. Pictures of it go to build/web. */
+import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { RamiClient } from "../../src/client/index.ts";
 import {
   act,
   checkPage,
@@ -183,6 +185,26 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
   await page.getByTestId("reconnecting").waitFor({ state: "hidden" });
   await myTurn(page);
   expect((await look(page)).hand).toBe(held.hand - 1);
+  await page.context().close();
+});
+
+test("a turn that runs out of time is played by autopilot, the page says so, and the seat is taken back", async () => {
+  const page = await openPage(browser, home);
+  await page.getByText("No table is waiting").waitFor();
+  const { token, playerId } = await page.evaluate(() => {
+    const key = Object.keys(localStorage).find((name) => name.startsWith("rami.guest"));
+    return JSON.parse(localStorage.getItem(key ?? "") ?? "{}");
+  });
+  const rami = new RamiClient({ transport: createGrpcWebTransport({ baseUrl: home }), token, playerId });
+  const options = { seats: 2, autoStart: true, turnTimeLimit: { seconds: 3n }, botPace: { seconds: 2n } };
+  const { roomId } = await rami.createRoom(options, { bots: { 1: "easy" } });
+  await page.goto(`${home}#/room/${roomId}`);
+  await page.getByRole("timer").waitFor();
+  await picture(page, "clock-desk");
+  await page.getByTestId("live").getByText("Time is up for Guest").first().waitFor();
+  await page.getByText("A bot is playing for you.").waitFor();
+  await page.getByRole("button", { name: "Play on myself" }).click();
+  await page.getByTestId("live").getByText("Guest is back").waitFor();
   await page.context().close();
 });
 

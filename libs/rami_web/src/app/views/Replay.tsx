@@ -31,7 +31,9 @@ export function ReplayView({ roomId }: { roomId: string }): JSX.Element {
   const [error, setError] = useState<unknown>();
   const guest = useRef(texts.t("guest"));
 
+  const canCheck = Boolean(globalThis.crypto?.subtle);
   useEffect(() => {
+    if (!canCheck) return;
     let gone = false;
     async function load(): Promise<void> {
       const replay = await session.asPlayer(guest.current, () => session.rami.replay(roomId));
@@ -48,12 +50,12 @@ export function ReplayView({ roomId }: { roomId: string }): JSX.Element {
     return () => {
       gone = true;
     };
-  }, [roomId, session]);
+  }, [roomId, session, canCheck]);
 
-  if (error) {
+  if (error || !canCheck) {
     return (
       <section class="panel alone">
-        <h1>{explain(texts, error)}</h1>
+        <h1>{canCheck ? explain(texts, error) : texts.t("fairCrypto")}</h1>
         <a class="button" href="#/">
           {texts.t("toStart")}
         </a>
