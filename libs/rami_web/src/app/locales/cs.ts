@@ -120,9 +120,9 @@ export const cs: Locale = {
     leave: "Odejít od stolu",
     leaveConfirm: "Odejít? Dohraje za vás robot.",
     stay: "Zůstat",
-    promiseTitle: "Zamíchání je už dané",
+    promiseTitle: "Server se už zavázal",
     promiseText:
-      "Tento otisk váže server k pořadí všech karet. Váš prohlížeč přidává vlastní náhodu a po partii může všechno ověřit.",
+      "Tento otisk váže server k jeho tajným číslům. Váš prohlížeč přidává vlastní náhodu, takže o pořadí karet nikdo nerozhoduje sám a po partii se dá všechno ověřit.",
 
     turnDraw: "Jste na tahu: lízněte si kartu",
     turnPlay: "Jste na tahu: vyložte, přiložte, nebo odhoďte",

@@ -93,9 +93,9 @@ export const en = {
     leave: "Leave the table",
     leaveConfirm: "Leave? A bot plays on for you.",
     stay: "Stay",
-    promiseTitle: "The shuffle is fixed already",
+    promiseTitle: "The server has bound itself",
     promiseText:
-      "This fingerprint ties the server to the order of all cards. Your browser adds chance of its own, and can check everything after the match.",
+      "This fingerprint ties the server to its secret numbers. Your browser adds chance of its own, so nobody alone decides how the cards fall, and everything can be checked after the match.",
 
     turnDraw: "Your turn: draw a card",
     turnPlay: "Your turn: meld, lay off, or discard",

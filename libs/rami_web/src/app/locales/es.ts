@@ -101,9 +101,9 @@ export const es: Locale = {
     leave: "Dejar la mesa",
     leaveConfirm: "¿Dejar la mesa? Un bot seguirá por ti.",
     stay: "Quedarme",
-    promiseTitle: "La baraja ya está decidida",
+    promiseTitle: "El servidor ya se ha comprometido",
     promiseText:
-      "Esta huella ata al servidor al orden de todas las cartas. Tu navegador añade azar propio y puede comprobarlo todo después de la partida.",
+      "Esta huella ata al servidor a sus números secretos. Tu navegador añade azar propio: así nadie decide a solas cómo caen las cartas, y después de la partida todo se puede comprobar.",
 
     turnDraw: "Tu turno: roba una carta",
     turnPlay: "Tu turno: baja, añade o descarta",

@@ -101,9 +101,9 @@ export const fr: Locale = {
     leave: "Quitter la table",
     leaveConfirm: "Quitter ? Un bot jouera pour vous.",
     stay: "Rester",
-    promiseTitle: "Le mélange est déjà fixé",
+    promiseTitle: "Le serveur s’est engagé",
     promiseText:
-      "Cette empreinte lie le serveur à l’ordre de toutes les cartes. Votre navigateur y ajoute son propre hasard et pourra tout vérifier après la partie.",
+      "Cette empreinte lie le serveur à ses nombres secrets. Votre navigateur y ajoute son propre hasard : personne ne décide seul de l’ordre des cartes, et tout pourra être vérifié après la partie.",
 
     turnDraw: "À vous : prenez une carte",
     turnPlay: "À vous : posez, complétez ou défaussez",

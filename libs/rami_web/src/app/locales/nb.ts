@@ -93,9 +93,9 @@ export const nb: Locale = {
     leave: "Forlat bordet",
     leaveConfirm: "Vil du gå? En robot spiller videre for deg.",
     stay: "Bli sittende",
-    promiseTitle: "Stokkingen er alt bestemt",
+    promiseTitle: "Serveren har bundet seg",
     promiseText:
-      "Dette fingeravtrykket binder serveren til rekkefølgen på alle kort. Nettleseren din legger til sin egen tilfeldighet og kan kontrollere alt etter partiet.",
+      "Dette fingeravtrykket binder serveren til de hemmelige tallene sine. Nettleseren din legger til sin egen tilfeldighet, så ingen bestemmer alene hvordan kortene faller, og alt kan kontrolleres etter partiet.",
 
     turnDraw: "Din tur: trekk et kort",
     turnPlay: "Din tur: legg ned, bygg på eller kast",
