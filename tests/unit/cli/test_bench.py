@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from rami_bots.arena import Sample
 from rami_cli import bench_report
 from rami_cli.app import app
-from rami_cli.bench_bots import Duel, PlayerName, draw_table, figures_of, find_player, quantile
+from rami_cli.bench_bots import Duel, PlayerName, draw_table, figures_of, find_player
+from rami_cli.bench_report import quantile
 from rami_cli.screen import make_console
 
 BOTS = ("bench", "bots", "--players", "2", "--deals", "3", "--rounds", "--processes", "1")
