@@ -23,10 +23,16 @@ LOOK_SECONDS = 180
 
 
 async def draw(seconds: float) -> None:
-    environment = {"RAMI_BOT_PACE_SECONDS": "0.1", "RAMI_BOT_FILL_WAIT_SECONDS": "1"}
     pictures = ROOT / "deploy" / "grafana" / "pictures"
-    with running_cluster("--game-replicas", "2", **environment) as cluster, tempfile.TemporaryDirectory() as folder:
-        async with load(cluster), running_prometheus(Path(folder), cluster.metrics) as address:
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"RAMI_BOT_PACE_SECONDS": "0.1", "RAMI_BOT_FILL_WAIT_SECONDS": "1"}
+        environment["RAMI_ARCHIVE_URL"] = f"{folder}/archive"
+        await draw_cluster(Path(folder), environment, pictures, seconds)
+
+
+async def draw_cluster(folder: Path, environment: dict[str, str], pictures: Path, seconds: float) -> None:
+    with running_cluster("--game-replicas", "2", **environment) as cluster:
+        async with load(cluster), running_prometheus(folder, cluster.metrics) as address:
             begin = time.time()
             await asyncio.sleep(seconds)
             await asyncio.to_thread(save_all, address, pictures, begin, time.time(), WINDOW)

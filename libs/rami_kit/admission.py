@@ -89,6 +89,9 @@ class Admission:
         self._streams: dict[str, int] = {}
         self._open_streams = 0
         self._limited = metrics.limited
+        self._limited.prepare(
+            (RATE_PER_PLAYER, RATE_PER_ADDRESS, STREAMS_PER_PLAYER, STREAMS_PER_ADDRESS, STREAMS_PER_PROCESS)
+        )
 
     @classmethod
     def from_settings(cls, settings: ServiceSettings, verifier: TokenVerifier, metrics: GrpcMetrics) -> Admission:

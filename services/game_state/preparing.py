@@ -38,6 +38,7 @@ def prepare(metrics: GameMetrics, bots: Iterable[str]) -> None:
     metrics.bot_decisions.prepare(levels, ("ok", *DECISION_FAILURES))
     metrics.bot_seconds.prepare(levels)
     metrics.fallbacks.prepare(("none", *DECISION_FAILURES))
+    metrics.archived.prepare(("stored", "lost", "unreadable", "failed"))
     metrics.matches.prepare(_names(rules_pb2.MatchEndReason, "MATCH_END_REASON_"))
 
 

@@ -38,13 +38,14 @@ pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="need
 
 
 @contextmanager
-def playing_cluster() -> Iterator[tuple[Cluster, EmbeddedStore]]:
+def playing_cluster(folder: Path) -> Iterator[tuple[Cluster, EmbeddedStore]]:
     """Two game services on a store with a memory limit, as in deploy: an alert looks at the share that is used."""
     with EmbeddedStore(options={"appendonly": "yes", "maxmemory": "200mb"}) as store:
         environment = {
             "RAMI_BOT_PACE_SECONDS": "0.05",
             "RAMI_BOT_FILL_WAIT_SECONDS": "0.5",
             "RAMI_REDIS_URL": store.url,
+            "RAMI_ARCHIVE_URL": str(folder / "archive"),
         }
         with running_cluster("--game-replicas", "2", **environment) as running:
             yield running, store
@@ -137,7 +138,7 @@ async def check_that_a_stopped_store_is_told(address: str, store: EmbeddedStore)
 
 @pytest.mark.timeout(400)
 async def test_queries_find_data_under_load_and_a_stopped_store_is_told_alone(tmp_path: Path) -> None:
-    with playing_cluster() as (cluster, store):
+    with playing_cluster(tmp_path) as (cluster, store):
         async with running_prometheus(tmp_path, cluster.metrics) as address:
             await check_queries(cluster, address)
             await asyncio.to_thread(check_that_wrong_queries_are_told, address)

@@ -48,4 +48,21 @@ GAME_ALERTS: Final = (
         summary="Players see what happens at their table more than a second late.",
         but_not_while=(STORE_AWAY,),
     ),
+    Alert(
+        name="ArchiveLosing",
+        conditions=(
+            Condition('sum(increase(rami_game_archived_matches_total{outcome=~"lost|unreadable"}[30m]))', "> 0"),
+        ),
+        hold="0m",
+        severity="ticket",
+        summary="Finished matches are gone before they are archived.",
+    ),
+    Alert(
+        name="ArchiveFailing",
+        conditions=(Condition('sum(increase(rami_game_archived_matches_total{outcome="failed"}[10m]))', "> 3"),),
+        hold="5m",
+        severity="ticket",
+        summary="Finished matches cannot be archived; they are tried again until their rooms expire.",
+        but_not_while=(STORE_AWAY,),
+    ),
 )

@@ -100,6 +100,17 @@ GAME_DASHBOARD: Final = Dashboard(
             ),
         ),
         Row(
+            "Archive",
+            (
+                Panel(
+                    "Finished matches",
+                    (Query(rate("rami_game_archived_matches_total", "outcome"), "{{outcome}}"),),
+                    "ops",
+                ),
+                Panel("From the end of a match to the archive", percentiles("rami_game_archive_delay_seconds"), "s"),
+            ),
+        ),
+        Row(
             "Watching",
             (
                 Panel("Watchers", (Query("sum by (viewer) (rami_game_watchers_count)", "{{viewer}}"),)),

@@ -92,6 +92,9 @@ OVERVIEW_DASHBOARD: Final = Dashboard(
                     "reqps",
                 ),
                 Panel(
+                    "Calls refused by limits", (Query(rate("rami_grpc_limited_total", "limit"), "{{limit}}"),), "reqps"
+                ),
+                Panel(
                     "Time of calls, p99",
                     (Query(quantile(0.99, "rami_grpc_seconds", "job", NO_STREAMS), "{{job}}"),),
                     "s",
