@@ -23,9 +23,9 @@ MAX_SECONDS: Final = 1.0
 """A hint that takes longer is made of what has been found by then."""
 
 
-def hint_for(view: SeatView, legal: tuple[Action, ...]) -> Text:
-    """One line of advice for the seat to move. Takes up to a second of computing."""
-    end = time.monotonic() + MAX_SECONDS
+def hint_for(view: SeatView, legal: tuple[Action, ...], seconds: float = MAX_SECONDS) -> Text:
+    """One line of advice for the seat to move, within so many seconds of computing."""
+    end = time.monotonic() + seconds
     # The same hint for the same turn: seeds are for variety, and a player needs none.
     decision = decide(BOTS[-1], view, legal, view.turn_number, lambda: time.monotonic() >= end, explain=True)
     return draw_hint(decision)
