@@ -27,7 +27,7 @@ from rami_wire.rules import (
     result_from_proto,
     result_to_proto,
 )
-from rami_wire.states import match_from_store, match_to_store
+from rami_wire.states import encode_match, match_from_store
 from rami_wire.views import view_from_proto, view_to_proto
 
 __all__ = [
@@ -37,11 +37,11 @@ __all__ = [
     "encode_actions",
     "encode_field",
     "encode_legal_actions",
+    "encode_match",
     "guards_from_proto",
     "guards_to_proto",
     "legal_actions_to_proto",
     "match_from_store",
-    "match_to_store",
     "options_from_proto",
     "options_to_proto",
     "phase_from_proto",

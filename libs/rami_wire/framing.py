@@ -13,6 +13,8 @@ _LENGTH_DELIMITED: Final = 2
 def encode_field(number: int, body: bytes) -> bytes:
     """The serialized field `number` (1 to 15) that holds a serialized message, or bytes."""
     length = len(body)
+    if length <= 0x7F:
+        return bytes((number << 3 | _LENGTH_DELIMITED, length)) + body
     head = bytearray((number << 3 | _LENGTH_DELIMITED,))
     while length > 0x7F:
         head.append(length & 0x7F | 0x80)

@@ -5,6 +5,10 @@ Trusts what it reads: only the game service writes it.
 
 from __future__ import annotations
 
+import struct
+from functools import lru_cache
+from typing import Final
+
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import (
     EndReason,
@@ -16,36 +20,71 @@ from rami_engine import (
     RoundState,
     RuleOptions,
 )
+from rami_wire.framing import encode_field
+
+_MATCH_FIELDS: Final = store.StoredMatch.DESCRIPTOR.fields_by_name
+_ROUND: Final = _MATCH_FIELDS["round"].number
+_LAST_RESULT: Final = _MATCH_FIELDS["last_result"].number
+_ROUND_FIELDS: Final = store.StoredRound.DESCRIPTOR.fields_by_name
+_HANDS: Final = _ROUND_FIELDS["hands"].number
+_DECK: Final = _ROUND_FIELDS["deck"].number
+_DISCARDS: Final = _ROUND_FIELDS["discards"].number
+_MELDS: Final = _ROUND_FIELDS["melds"].number
+_HISTORY: Final = _ROUND_FIELDS["history"].number
+_MASKS: Final = tuple(struct.Struct(f"<{count}Q") for count in range(18))
+"""Packs so many masks as a packed field of fixed64; 52 cards make 17 melds at most."""
 
 
-def match_to_store(match: MatchState) -> store.StoredMatch:
-    """The stored form of a match; options and guards are the room's and stand there."""
-    message = store.StoredMatch(
-        scores=match.scores,
-        turns=match.turns,
-        phase=match.phase,
-        winner_plus_one=0 if match.winner is None else match.winner + 1,
-    )
+def encode_match(match: MatchState) -> bytes:
+    """The serialized rami.store.v1.StoredMatch of a match; options and guards are the room's and stand there.
+
+    Every step of every room is stored, so what is large is put together from ready bytes.
+    """
+    winner = match.winner
+    parts = [
+        store.StoredMatch(
+            scores=match.scores,
+            turns=match.turns,
+            phase=match.phase,
+            winner_plus_one=0 if winner is None else winner + 1,
+        ).SerializeToString()
+    ]
     current = match.round
     if current is not None:
-        message.round.number = current.number
-        message.round.hands.extend(current.hands)
-        message.round.deck = current.deck
-        message.round.stock_position = current.stock_pos
-        message.round.discards = bytes(current.discards)
-        message.round.melds.extend(current.melds)
-        message.round.turn = current.turn
-        message.round.turns = current.turns
-        message.round.history = current.history.to_bytes()
-    result = match.results
-    if result is not None:
-        message.last_result.number = result.number
-        message.last_result.reason = result.reason
-        message.last_result.winner = result.winner
-        message.last_result.points = result.points
-        message.last_result.hand_points.extend(result.hand_points)
-        message.last_result.scores.extend(result.scores)
-    return message
+        parts.append(encode_field(_ROUND, _encode_round(current)))
+    if match.results is not None:
+        parts.append(_encode_result(match.results))
+    return b"".join(parts)
+
+
+def _encode_round(current: RoundState) -> bytes:
+    numbers = store.StoredRound(
+        number=current.number, stock_position=current.stock_pos, turn=current.turn, turns=current.turns
+    )
+    hands, melds = current.hands, current.melds
+    return b"".join(
+        (
+            numbers.SerializeToString(),
+            encode_field(_HANDS, _MASKS[len(hands)].pack(*hands)),
+            encode_field(_DECK, current.deck),
+            encode_field(_DISCARDS, bytes(current.discards)),
+            encode_field(_MELDS, _MASKS[len(melds)].pack(*melds)) if melds else b"",
+            encode_field(_HISTORY, current.history.to_bytes()),
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _encode_result(result: RoundResult) -> bytes:
+    message = store.StoredResult(
+        number=result.number,
+        reason=result.reason,
+        winner=result.winner,
+        points=result.points,
+        hand_points=result.hand_points,
+        scores=result.scores,
+    )
+    return encode_field(_LAST_RESULT, message.SerializeToString())
 
 
 def match_from_store(message: store.StoredMatch, options: RuleOptions, guards: Guards) -> MatchState:

@@ -6,6 +6,7 @@ whether a room in memory is still the current one.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -15,7 +16,7 @@ from game_state.room import Room, RoomOptions, Seat, Status
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import Guards, RuleOptions, SeedChain
 from rami_kit.errors import RamiError, StoreError, reasons
-from rami_wire import match_from_store, match_to_store
+from rami_wire import encode_field, encode_match, match_from_store
 
 SCHEMA: Final = 1
 """The layout that this build writes. A field that an older build would lose when it writes the room back needs a new
@@ -26,6 +27,12 @@ READ: Final = frozenset({SCHEMA})
 NEWER_RETRY_SECONDS: Final = 1.0
 
 HEADER_BYTES: Final = 16
+
+_FIELDS: Final = store.RoomState.DESCRIPTOR.fields_by_name
+_SEATS: Final = _FIELDS["seats"].number
+_MATCH: Final = _FIELDS["match"].number
+_REQUESTS: Final = _FIELDS["requests"].number
+_ENTRIES: Final = store.StoredRequests.DESCRIPTOR.fields_by_name["entries"].number
 
 
 class NewerRoom(RamiError):  # noqa: N818 - named for what was met
@@ -48,12 +55,58 @@ def room_header(room: Room) -> bytes:
 
 
 def encode_room(room: Room) -> bytes:
-    """The encoded state, without the header."""
-    options = room.options
+    """The encoded state, without the header. What seldom changes is kept encoded: every step comes through here."""
+    moving = store.RoomState(
+        status=room.status,
+        seed_chain=room.chain.to_bytes(),
+        expire_ms=room.expire_ms,
+        turn_deadline_ms=room.turn_deadline_ms,
+        advance_ms=room.advance_ms,
+        bot_ms=room.bot_ms,
+        rematch_room_id=room.rematch_room_id,
+        autopilot=room.autopilot,
+        abandoned=room.abandoned,
+    )
+    parts = [
+        _encode_fixed(
+            room.options,
+            room.guards,
+            room.join_code,
+            room.host,
+            room.commitment,
+            room.create_ms,
+            room.create_fingerprint,
+            room.match_id,
+            room.start_ms,
+        ),
+        moving.SerializeToString(),
+    ]
+    parts += [
+        _encode_seat(seat.player_id, seat.name, seat.bot, seat.missed, seat.entropy, seat.left) for seat in room.seats
+    ]
+    if room.match is not None:
+        parts.append(encode_field(_MATCH, encode_match(room.match)))
+    for player_id, entries in room.requests.entries():
+        parts.append(encode_field(_REQUESTS, _encode_player(player_id) + encode_field(_ENTRIES, entries)))
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=20_000)
+def _encode_fixed(  # noqa: PLR0917 - together they are the key of the cache
+    options: RoomOptions,
+    guards: Guards,
+    join_code: str,
+    host: str,
+    commitment: bytes,
+    create_ms: int,
+    create_fingerprint: bytes,
+    match_id: bytes,
+    start_ms: int,
+) -> bytes:
+    """The part of a state that stays the same for the whole match."""
     message = store.RoomState(
         schema=SCHEMA,
-        join_code=room.join_code,
-        status=room.status,
+        join_code=join_code,
         options=store.StoredOptions(
             target_score=options.rules.target_score,
             ace_high=options.rules.ace_high,
@@ -65,36 +118,31 @@ def encode_room(room: Room) -> bytes:
             round_interval_ms=options.round_interval_ms,
             auto_start=options.auto_start,
         ),
-        host_player_id=room.host,
-        seed_chain=room.chain.to_bytes(),
-        commitment=room.commitment,
-        create_ms=room.create_ms,
-        expire_ms=room.expire_ms,
-        match=match_to_store(room.match) if room.match is not None else None,
-        turn_deadline_ms=room.turn_deadline_ms,
-        advance_ms=room.advance_ms,
-        rematch_room_id=room.rematch_room_id,
-        create_fingerprint=room.create_fingerprint,
-        match_id=room.match_id,
-        start_ms=room.start_ms,
-        bot_ms=room.bot_ms,
-        max_turns_per_round=room.guards.max_turns_per_round,
-        max_turns_per_match=room.guards.max_turns_per_match,
-        autopilot=room.autopilot,
-        abandoned=room.abandoned,
+        host_player_id=host,
+        commitment=commitment,
+        create_ms=create_ms,
+        create_fingerprint=create_fingerprint,
+        match_id=match_id,
+        start_ms=start_ms,
+        max_turns_per_round=guards.max_turns_per_round,
+        max_turns_per_match=guards.max_turns_per_match,
     )
-    for seat in room.seats:
-        message.seats.add(
-            player_id=seat.player_id,
-            display_name=seat.name,
-            bot=seat.bot,
-            missed_turns=seat.missed,
-            entropy=seat.entropy,
-            left=seat.left,
-        )
-    for player_id, entries in room.requests.entries():
-        message.requests.add(player_id=player_id, entries=entries)
     return message.SerializeToString()
+
+
+@lru_cache(maxsize=50_000)
+def _encode_seat(  # noqa: PLR0917 - as above
+    player_id: str, name: str, bot: str, missed: int, entropy: bytes, left: bool
+) -> bytes:
+    message = store.StoredSeat(
+        player_id=player_id, display_name=name, bot=bot, missed_turns=missed, entropy=entropy, left=left
+    )
+    return encode_field(_SEATS, message.SerializeToString())
+
+
+@lru_cache(maxsize=50_000)
+def _encode_player(player_id: str) -> bytes:
+    return store.StoredRequests(player_id=player_id).SerializeToString()
 
 
 def decode_room(room_id: str, stored: bytes) -> Room:

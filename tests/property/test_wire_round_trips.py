@@ -25,9 +25,9 @@ from rami_wire import (
     action_from_proto,
     action_to_proto,
     encode_actions,
+    encode_match,
     legal_actions_to_proto,
     match_from_store,
-    match_to_store,
     options_from_proto,
     options_to_proto,
     view_from_proto,
@@ -64,7 +64,7 @@ matches = st.builds(
 
 @given(matches)
 def test_a_stored_match_reads_back_equal(match: MatchState) -> None:
-    stored = room_state_pb2.StoredMatch.FromString(match_to_store(match).SerializeToString())
+    stored = room_state_pb2.StoredMatch.FromString(encode_match(match))
     assert match_from_store(stored, match.options, match.guards) == match
 
 
