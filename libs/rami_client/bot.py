@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 class Bot(ABC):
-    """Chooses actions for one seat. It sees what the seat sees, and nothing else."""
+    """Chooses actions for one seat. It sees what the seat sees, and nothing else.
+
+    >>> class First(Bot):
+    ...     def choose(self, view, legal):
+    ...         return legal[0]
+    >>> First().choose(table.view, table.legal_actions) == DRAW_STOCK
+    True
+    """
 
     @abstractmethod
     def choose(self, view: SeatView, legal: tuple[Action, ...]) -> Action:
@@ -37,6 +44,10 @@ async def play_match(
     Waits `pace_seconds` before each action. When the room moves on while the bot thinks, the bot is asked
     again. `act` stands in for `Table.act`, and gets the table, the action and the version it was chosen on. Raises
     BadChoiceError for a choice that is not legal, and what ended the table.
+
+    >>> result = await play_match(table, bot)
+    >>> result.scores[result.winner_seat] == max(result.scores)
+    True
     """
     while await table.wait_for_turn():
         if pace_seconds:

@@ -64,6 +64,9 @@ class RetryPolicy:
     def pause_seconds(self, failures: int, error: RpcError | None = None) -> float:
         """How long to wait after so many failures in a row (1 or more): random, and never less than the
         server asks for. Who was told the same pause does not come back at the same moment.
+
+        >>> 0.2 <= RetryPolicy(first_backoff_seconds=0.1).pause_seconds(3) <= 0.4
+        True
         """
         longest = min(self.max_backoff_seconds, self.first_backoff_seconds * 2.0 ** min(failures - 1, 16))
         asked = error.retry_after_seconds if error is not None else None

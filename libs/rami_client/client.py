@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Self
 
 from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import game_service_pb2_grpc, rule_sheet_service_pb2_grpc
-from rami.game.v1 import rule_sheet_service_pb2 as sheets
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc, player_service_pb2_grpc
 from rami.matchmaking.v1 import player_service_pb2 as players
 from rami_client.calls import Calls, RetryPolicy, new_request_id, open_channel
+from rami_client.lookups import Lookups
 from rami_client.queueing import Queueing
 from rami_client.state import RoomMirror
 from rami_client.table import Table
@@ -28,27 +28,31 @@ from rami_client.watch import Watch
 from rami_wire import action_to_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from types import TracebackType
 
     import grpc
 
-    from rami.game.v1 import room_pb2, rules_pb2
+    from rami.game.v1 import room_pb2
     from rami_client.receipt import Receipt
     from rami_engine import Action
 
 
-class Client(Queueing):
+class Client(Queueing, Lookups):
     """A player's connection to a cluster. Made by `connect`; use it as an async context manager."""
 
     def __init__(self, game_channel: grpc.aio.Channel, matchmaking_channel: grpc.aio.Channel, calls: Calls) -> None:
-        super().__init__(matchmaking_service_pb2_grpc.MatchmakingServiceStub(matchmaking_channel), calls)
+        Queueing.__init__(self, matchmaking_service_pb2_grpc.MatchmakingServiceStub(matchmaking_channel), calls)
+        Lookups.__init__(
+            self,
+            rule_sheet_service_pb2_grpc.RuleSheetServiceStub(game_channel),
+            player_service_pb2_grpc.PlayerServiceStub(matchmaking_channel),
+            calls,
+        )
         self.player_id = ""
         """The player's opaque id; empty until a guest has signed in."""
         self._channels = {game_channel, matchmaking_channel}
         self._game = game_service_pb2_grpc.GameServiceStub(game_channel)
-        self._sheets = rule_sheet_service_pb2_grpc.RuleSheetServiceStub(game_channel)
-        self._players = player_service_pb2_grpc.PlayerServiceStub(matchmaking_channel)
 
     @classmethod
     def connect(
@@ -68,6 +72,11 @@ class Client(Queueing):
         Connects with the first call. `token` is the bearer token of a player who is signed in already;
         `credentials` turn on TLS; `deadline_seconds` bounds every attempt of a unary call. `languages`, such as
         "es-MX, en;q=0.5", gives errors a `localized_message` for the player. Must be called in an event loop.
+
+        >>> async with Client.connect(game=game, matchmaking=matchmaking) as ann:
+        ...     guest = await ann.sign_in_as_guest("Ann")
+        >>> guest.player_id == ann.player_id
+        True
         """
         game_channel = open_channel(game, credentials)
         matchmaking_channel = open_channel(matchmaking, credentials) if matchmaking else game_channel
@@ -85,7 +94,11 @@ class Client(Queueing):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections; tables and watches end. Idempotent."""
+        """Closes the connections; tables and watches end. Idempotent.
+
+        >>> ann = Client.connect(game=game)
+        >>> await ann.close()
+        """
         for channel in self._channels:
             await channel.close()
 
@@ -95,7 +108,12 @@ class Client(Queueing):
         return self._calls.token
 
     async def sign_in_as_guest(self, display_name: str) -> players.CreateGuestResponse:
-        """Signs in a new guest, as whom this client acts from here on."""
+        """Signs in a new guest, as whom this client acts from here on.
+
+        >>> guest = await client.sign_in_as_guest("Ada")
+        >>> guest.player_id == client.player_id, guest.token == client.token
+        (True, True)
+        """
         request = players.CreateGuestRequest(display_name=display_name)
         guest = await self._calls.unary(self._players.CreateGuest, request)
         self._calls.token = guest.token
@@ -107,6 +125,10 @@ class Client(Queueing):
 
         Also renews a token before it ends: tables and watches that end with the former one are opened again with this.
         Raises UnauthenticatedError for a token that does not count, and then acts as before.
+
+        >>> player = await client.sign_in(token)
+        >>> player.player_id == client.player_id
+        True
         """
         former, self._calls.token = self._calls.token, token
         try:
@@ -118,7 +140,11 @@ class Client(Queueing):
         return player
 
     async def list_bots(self) -> list[game.BotProfile]:
-        """The bots that may be seated, weakest first, and then those of other people's services."""
+        """The bots that may be seated, weakest first, and then those of other people's services.
+
+        >>> [profile.bot for profile in await client.list_bots() if not profile.third_party]
+        ['easy', 'normal', 'hard']
+        """
         request = game.ListBotProfilesRequest(page_size=100)
         profiles: list[game.BotProfile] = []
         while True:
@@ -135,21 +161,35 @@ class Client(Queueing):
         bots: Mapping[int, str] | None = None,
         observe: bool = False,
     ) -> room_pb2.Room:
-        """Creates a room with this player as its host, and bots (profile by seat) in it."""
+        """Creates a room with this player as its host, and bots (profile by seat) in it.
+
+        >>> room = await client.create_room(RoomOptions(seats=3), bots={1: "easy"})
+        >>> [seat.WhichOneof("holder") for seat in room.seats]
+        ['player', 'bot', None]
+        """
         request = game.CreateRoomRequest(
             request_id=new_request_id(), options=options, bots=_bot_seats(bots or {}), observe=observe
         )
         return (await self._calls.unary(self._game.CreateRoom, request)).room
 
     async def get_room(self, room_id: str) -> room_pb2.Room:
-        """A room as this player may see it."""
+        """A room as this player may see it.
+
+        >>> (await client.get_room(room.room_id)).seats[0].player.display_name
+        'Ada'
+        """
         request = game.GetRoomRequest(room_id=room_id)
         return (await self._calls.unary(self._game.GetRoom, request, room_id=room_id)).room
 
     async def list_rooms(
         self, status: room_pb2.RoomStatus.ValueType | None = None, *, limit: int = 100
     ) -> list[room_pb2.Room]:
-        """At most `limit` public rooms in a state, newest first; None means lobbies."""
+        """At most `limit` public rooms in a state, newest first; None means lobbies.
+
+        >>> public = await client.create_room(RoomOptions(seats=2, visibility=VISIBILITY_PUBLIC))
+        >>> public.room_id in [room.room_id for room in await client.list_rooms()]
+        True
+        """
         request = game.ListRoomsRequest(page_size=min(limit, 100))
         if status is not None:
             request.status = status
@@ -165,7 +205,12 @@ class Client(Queueing):
     async def join_room(
         self, room_id: str = "", *, join_code: str = "", seat: int | None = None
     ) -> game.JoinRoomResponse:
-        """Takes a seat by the room's id or by its join code, or takes the own one back from a stand-in."""
+        """Takes a seat by the room's id or by its join code, or takes the own one back from a stand-in.
+
+        >>> joined = await friend.join_room(join_code=room.join_code)
+        >>> joined.seat, joined.room.room_id == room.room_id
+        (1, True)
+        """
         request = game.JoinRoomRequest(request_id=new_request_id(), seat=seat)
         if join_code:
             request.join_code = join_code
@@ -174,27 +219,52 @@ class Client(Queueing):
         return await self._calls.unary(self._game.JoinRoom, request, room_id=room_id)
 
     async def leave_room(self, room_id: str) -> int:
-        """Leaves the own seat; the version of the room afterwards."""
+        """Leaves the own seat; the version of the room afterwards.
+
+        >>> joined = await friend.join_room(join_code=room.join_code)
+        >>> await friend.leave_room(room.room_id) == joined.room.version + 1
+        True
+        """
         request = game.LeaveRoomRequest(request_id=new_request_id(), room_id=room_id)
         return (await self._calls.unary(self._game.LeaveRoom, request, room_id=room_id)).version
 
     async def update_seats(self, room_id: str, bots: Mapping[int, str]) -> room_pb2.Room:
-        """Puts bots (profile by seat) in seats, or takes them out where the profile is empty. Host only."""
+        """Puts bots (profile by seat) in seats, or takes them out where the profile is empty. Host only.
+
+        >>> changed = await client.update_seats(room.room_id, {1: "hard"})
+        >>> changed.seats[1].bot.bot
+        'hard'
+        """
         request = game.UpdateSeatsRequest(request_id=new_request_id(), room_id=room_id, changes=_bot_seats(bots))
         return (await self._calls.unary(self._game.UpdateSeats, request, room_id=room_id)).room
 
     async def set_entropy(self, room_id: str, entropy: bytes) -> room_pb2.Room:
-        """Brings 1 to 32 bytes of own entropy. A `Table` does so by itself."""
+        """Brings 1 to 32 bytes of own entropy. A `Table` does so by itself.
+
+        >>> changed = await client.set_entropy(room.room_id, secrets.token_bytes(32))
+        >>> changed.seats[0].entropy_set
+        True
+        """
         request = game.SetEntropyRequest(request_id=new_request_id(), room_id=room_id, entropy=entropy)
         return (await self._calls.unary(self._game.SetEntropy, request, room_id=room_id)).room
 
     async def start_match(self, room_id: str) -> int:
-        """Starts the match; the version of the room afterwards. Host only."""
+        """Starts the match; the version of the room afterwards. Host only.
+
+        >>> changed = await client.update_seats(room.room_id, {1: "easy"})
+        >>> await client.start_match(room.room_id) > changed.version
+        True
+        """
         request = game.StartMatchRequest(request_id=new_request_id(), room_id=room_id)
         return (await self._calls.unary(self._game.StartMatch, request, room_id=room_id)).version
 
     async def get_view(self, room_id: str) -> game.GetViewResponse:
-        """The match as this player may see it, with what it may do."""
+        """The match as this player may see it, with what it may do.
+
+        >>> shown = await client.get_view(started)
+        >>> [action.WhichOneof("kind") for action in shown.legal_actions.actions]
+        ['draw_stock', 'draw_discard']
+        """
         request = game.GetViewRequest(room_id=room_id)
         return await self._calls.unary(self._game.GetView, request, room_id=room_id)
 
@@ -205,6 +275,11 @@ class Client(Queueing):
 
         A `watch` of the same room knows of the action as soon as the answer is here, and begins anew where the answer
         shows that what it holds was lost.
+
+        >>> version = (await client.get_view(started)).legal_actions.version
+        >>> answer = await client.submit_action(started, DRAW_STOCK, expected_version=version)
+        >>> answer.event.version == version + 1, len(answer.legal_actions.actions) >= 8
+        (True, True)
         """
         request = game.SubmitActionRequest(
             request_id=new_request_id(),
@@ -219,12 +294,22 @@ class Client(Queueing):
         return response
 
     async def rematch(self, room_id: str) -> game.RematchResponse:
-        """Asks for another match of those who sat in the room."""
+        """Asks for another match of those who sat in the room.
+
+        >>> again = await client.rematch(finished)
+        >>> again.room.room_id != finished, again.seat
+        (True, 0)
+        """
         request = game.RematchRequest(request_id=new_request_id(), room_id=room_id)
         return await self._calls.unary(self._game.Rematch, request, room_id=room_id)
 
     async def replay(self, room_id: str) -> game.GetReplayResponse:
-        """The whole record of a match: all pages in one."""
+        """The whole record of a match: all pages in one.
+
+        >>> replay = await client.replay(finished)
+        >>> verify(replay).replay.winner == replay.header.result.winner_seat
+        True
+        """
         request = game.GetReplayRequest(room_id=room_id, page_size=50)
         whole = await self._calls.unary(self._game.GetReplay, request, room_id=room_id)
         while whole.next_page_token:
@@ -235,59 +320,28 @@ class Client(Queueing):
             whole.next_page_token = page.next_page_token
         return whole
 
-    async def list_rule_sheets(self) -> list[sheets.RuleSheetInfo]:
-        """The languages that there are rule sheets in."""
-        request = sheets.ListRuleSheetsRequest()
-        found: list[sheets.RuleSheetInfo] = []
-        while True:
-            page = await self._calls.unary(self._sheets.ListRuleSheets, request)
-            found.extend(page.sheets)
-            if not page.next_page_token:
-                return found
-            request.page_token = page.next_page_token
-
-    async def rule_sheet(
-        self, locales: Iterable[str] = (), options: rules_pb2.RuleOptions | None = None
-    ) -> sheets.RuleSheet:
-        """The rules in the language that fits best (BCP 47 tags in order of preference)."""
-        request = sheets.GetRuleSheetRequest(locales=locales, options=options)
-        return (await self._calls.unary(self._sheets.GetRuleSheet, request)).sheet
-
-    async def player(self, player_id: str = "") -> players.Player:
-        """A player's rating and record; the own one without an id."""
-        request = players.GetPlayerRequest(player_id=player_id)
-        return (await self._calls.unary(self._players.GetPlayer, request)).player
-
-    async def leaderboard(self, *, limit: int = 20, around_me: bool = False) -> list[players.RankedPlayer]:
-        """At most `limit` players by rating, from the best on, or from some places above this player on."""
-        request = players.ListLeaderboardRequest(page_size=min(limit, 100), around_me=around_me)
-        ranked: list[players.RankedPlayer] = []
-        while len(ranked) < limit:
-            page = await self._calls.unary(self._players.ListLeaderboard, request)
-            ranked.extend(page.players)
-            if not page.next_page_token:
-                break
-            request.page_token = page.next_page_token
-            request.around_me = False
-        return ranked[:limit]
-
-    async def own_rank(self) -> players.RankedPlayer | None:
-        """The own line of the leaderboard; None before the first rated match."""
-        request = players.ListLeaderboardRequest(page_size=1)
-        page = await self._calls.unary(self._players.ListLeaderboard, request)
-        return page.own if page.HasField("own") else None
-
     def table(self, room_id: str, *, seat: int | None = None, receipt: Receipt | None = None) -> Table:
         """The table of a room that this player holds a seat in, kept open from `async with` on.
 
         Brings entropy by itself. `seat` helps before the match where the client does not know its player id;
         `receipt` writes down what is seen.
+
+        >>> async with client.table(started) as table:
+        ...     while len(table.legal_actions) < 8 and await table.wait_for_turn():
+        ...         version = await table.act(table.legal_actions[0])
+        >>> table.view.phase.name
+        'PLAY'
         """
         mirror = RoomMirror(seat=seat, player_id=self.player_id)
         return Table(self._game, self._calls, room_id, mirror, receipt)
 
     def watch(self, room_id: str) -> Watch:
-        """A watcher of a room, kept current from `async with` on."""
+        """A watcher of a room, kept current from `async with` on.
+
+        >>> async with client.watch(room.room_id) as watching:
+        ...     watching.version == room.version
+        True
+        """
         return Watch(self._game, self._calls, room_id, RoomMirror(player_id=self.player_id))
 
 

@@ -115,7 +115,14 @@ class ActionRefusedError(FailedPreconditionError):
 
     @property
     def rules_reason(self) -> Reason:
-        """Why."""
+        """Why.
+
+        >>> try:
+        ...     await table.act(discard_action(0))
+        ... except ActionRefusedError as error:
+        ...     error.rules_reason.name
+        'WRONG_PHASE'
+        """
         return Reason(self.reason)
 
 
@@ -128,7 +135,14 @@ class StaleVersionError(AbortedError):
 
     @property
     def current_version(self) -> int:
-        """The version of the room now."""
+        """The version of the room now.
+
+        >>> try:
+        ...     await table.act(DRAW_STOCK, expected_version=1)
+        ... except StaleVersionError as error:
+        ...     error.current_version == table.version
+        True
+        """
         return int(self.metadata.get("current_version", "0"))
 
 

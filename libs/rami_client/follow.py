@@ -150,7 +150,12 @@ class Follower(ABC):
         await self.close()
 
     async def close(self) -> None:
-        """Ends following. Idempotent."""
+        """Ends following. Idempotent.
+
+        >>> await watching.close()
+        >>> watching.ended
+        True
+        """
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -159,13 +164,26 @@ class Follower(ABC):
         self._end(None)
 
     async def changed(self) -> None:
-        """Waits for the next update or the end."""
+        """Waits for the next update or the end.
+
+        >>> changed = await client.update_seats(room.room_id, {1: "easy"})
+        >>> while watching.version < changed.version:
+        ...     await watching.changed()
+        >>> watching.room.seats[1].bot.bot
+        'easy'
+        """
         await self._pulse.wait()
 
     def updates(self) -> AsyncIterator[Update]:
         """Every update from now on, in order, until following ends. Raises the error that ended it.
 
         Who falls 1,000 updates behind finds them replaced by one that is marked as a snapshot.
+
+        >>> updates = watching.updates()
+        >>> changed = await client.update_seats(room.room_id, {1: "easy"})
+        >>> update = await anext(updates)
+        >>> update.version == changed.version, update.changes[0].WhichOneof("kind")
+        (True, 'seat_changed')
         """
         queue: asyncio.Queue[Update | None] = asyncio.Queue()
         self._listeners.add(queue)
@@ -178,6 +196,12 @@ class Follower(ABC):
 
         The next event is applied at once, and is not told again by the stream. One that shows that what is held did not
         happen, because the store has lost it, makes the stream begin anew: it brings a snapshot marked `rewound`.
+
+        >>> async with client.watch(started) as watching:
+        ...     answer = await client.submit_action(started, DRAW_STOCK, expected_version=watching.version)
+        ...     watching.believe(answer.event)
+        ...     watching.version == answer.event.version
+        True
         """
         if self._ended or not self.version:
             return
@@ -225,7 +249,7 @@ class Follower(ABC):
             if self.room.status == room_pb2.ROOM_STATUS_CLOSED:
                 return None
             renewed = isinstance(error, UnauthenticatedError) and self._calls.token != token
-            if not renewed and (not isinstance(error, RpcError) or error.code not in PASSING_CODES):
+            if not isinstance(error, RpcError) or not (renewed or error.code in PASSING_CODES):
                 return error
             if self._heard:
                 failures, broken_since = 0, clock()

@@ -53,6 +53,10 @@ class Queueing:
         each of them has called `confirm_ticket` with its id, which the leader passes on. `attributes` are
         kept with the ticket and shown to nobody else. Raises FailedPreconditionError ALREADY_QUEUED while
         another ticket is live.
+
+        >>> ticket = await client.join_queue(player_counts=[2, 3], bots_allowed=True, weakest_bot="normal")
+        >>> list(ticket.criteria.player_counts)
+        [2, 3]
         """
         criteria = matchmaking.TicketCriteria(
             player_counts=player_counts, rules=rules, bots_allowed=bots_allowed, bot=bot, weakest_bot=weakest_bot
@@ -67,18 +71,32 @@ class Queueing:
 
         Raises NotFoundError TICKET_NOT_FOUND when it does not, FailedPreconditionError ALREADY_QUEUED while
         another ticket is live, or TICKET_OVER when the ticket has ended.
+
+        >>> ticket = await client.join_queue(player_counts=[3], party=[friend.player_id])
+        >>> confirmed = await friend.confirm_ticket(ticket.ticket_id)
+        >>> [member.confirmed for member in confirmed.party]
+        [True, True]
         """
         request = matchmaking.ConfirmTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
         return (await self._calls.unary(self._matchmaking.ConfirmTicket, request)).ticket
 
     async def get_ticket(self, ticket_id: str) -> matchmaking.Ticket:
-        """An own ticket as it is now."""
+        """An own ticket as it is now.
+
+        >>> ticket = await client.join_queue(player_counts=[4], bots_allowed=False)
+        >>> (await client.get_ticket(ticket.ticket_id)).state == TICKET_STATE_WAITING
+        True
+        """
         request = matchmaking.GetTicketRequest(ticket_id=ticket_id)
         return (await self._calls.unary(self._matchmaking.GetTicket, request)).ticket
 
     async def leave_queue(self, ticket_id: str) -> matchmaking.Ticket:
         """Withdraws a ticket, with the whole party. Raises FailedPreconditionError TICKET_MATCHED when it is too
         late.
+
+        >>> ticket = await client.join_queue(player_counts=[4], bots_allowed=False)
+        >>> (await client.leave_queue(ticket.ticket_id)).state == TICKET_STATE_CANCELLED
+        True
         """
         request = matchmaking.CancelTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
         return (await self._calls.unary(self._matchmaking.CancelTicket, request)).ticket
@@ -88,6 +106,9 @@ class Queueing:
     ) -> list[matchmaking.QueuePool]:
         """How many wait for what, for how long, and what a wait may be: of the pools of these sizes and rules,
         or of all where somebody waits.
+
+        >>> [pool.seats for pool in await client.queue(player_counts=[2, 3])]
+        [2, 3]
         """
         request = matchmaking.GetQueueRequest(player_counts=player_counts, rules=rules, page_size=100)
         pools: list[matchmaking.QueuePool] = []
@@ -101,6 +122,13 @@ class Queueing:
     async def watch_ticket(self, ticket_id: str) -> AsyncIterator[matchmaking.Ticket]:
         """A ticket now and after each change, until it is matched, cancelled or expired. Survives broken
         streams.
+
+        >>> ticket = await client.join_queue(player_counts=[4], bots_allowed=False)
+        >>> async for ticket in client.watch_ticket(ticket.ticket_id):
+        ...     if ticket.state == TICKET_STATE_WAITING:
+        ...         ticket = await client.leave_queue(ticket.ticket_id)
+        >>> ticket.state == TICKET_STATE_CANCELLED
+        True
         """
         clock = asyncio.get_running_loop().time
         last: matchmaking.Ticket | None = None
@@ -129,7 +157,13 @@ class Queueing:
             await asyncio.sleep(self._calls.retry.pause_seconds(failures, error))
 
     async def wait_for_match(self, ticket_id: str) -> matchmaking.Assignment:
-        """The seat that a ticket gets. Raises TicketEndedError when it is cancelled or expires instead."""
+        """The seat that a ticket gets. Raises TicketEndedError when it is cancelled or expires instead.
+
+        >>> ticket = await client.join_queue(player_counts=[2], bots_allowed=True)
+        >>> assignment = await client.wait_for_match(ticket.ticket_id)
+        >>> (await client.get_room(assignment.room_id)).seats[assignment.seat].player.display_name
+        'Ada'
+        """
         state = matchmaking.TICKET_STATE_UNSPECIFIED
         async for ticket in self.watch_ticket(ticket_id):
             state = ticket.state

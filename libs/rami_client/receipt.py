@@ -74,7 +74,13 @@ class Receipt:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """A receipt that goes on in a file, or begins a new one. Raises as `load` does."""
+        """A receipt that goes on in a file, or begins a new one. Raises as `load` does.
+
+        >>> receipt = Receipt.open(folder / "receipt.jsonl")
+        >>> async with client.table(started, receipt=receipt) as table:
+        ...     receipt.seat == table.seat
+        True
+        """
         if not path.exists():
             path.touch(mode=0o600)
             return cls(path)
@@ -84,7 +90,12 @@ class Receipt:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The receipt of a file. Raises BadFileError, naming the line, and OSError."""
+        """The receipt of a file. Raises BadFileError, naming the line, and OSError.
+
+        >>> async with client.table(started, receipt=Receipt.open(folder / "kept.jsonl")):
+        ...     Receipt.load(folder / "kept.jsonl").room_id == started
+        True
+        """
         receipt = cls()
         try:
             text = path.read_text(encoding="utf-8")
@@ -108,7 +119,14 @@ class Receipt:
         return receipt
 
     def saw(self, update: Update, seat: int | None) -> None:
-        """Writes down a step of the room. Raises BadFileError for another room than before."""
+        """Writes down a step of the room. Raises BadFileError for another room than before.
+
+        >>> receipt, updates = Receipt(), watching.updates()
+        >>> changed = await client.update_seats(room.room_id, {1: "easy"})
+        >>> receipt.saw(await anext(updates), watching.seat)
+        >>> [seen.version for seen in receipt.sightings] == [changed.version]
+        True
+        """
         room = update.room
         if self.room_id not in ("", room.room_id):
             raise BadFileError(self.path, f"is the receipt of another room, {self.room_id}")
@@ -144,11 +162,23 @@ class Receipt:
             self._write({"kind": "event", "version": update.version, "time": time, "seat": seat, "changes": changes})
 
     def brings(self, entropy: bytes) -> None:
-        """Writes down the entropy that is about to be sent."""
+        """Writes down the entropy that is about to be sent.
+
+        >>> receipt = Receipt()
+        >>> receipt.brings(bytes(32))
+        >>> receipt.entropy == bytes(32)
+        True
+        """
         self._write({"kind": "entropy", "entropy": entropy.hex()})
 
     def withdraws_entropy(self) -> None:
-        """Writes down that the server did not take it."""
+        """Writes down that the server did not take it.
+
+        >>> receipt = Receipt(entropy=bytes(32))
+        >>> receipt.withdraws_entropy()
+        >>> receipt.entropy is None
+        True
+        """
         self._write({"kind": "entropy_withdrawn"})
 
     def _write(self, entry: dict[str, Any]) -> None:

@@ -50,12 +50,20 @@ class Verification(NamedTuple):
 
 
 def save_replay(path: Path, replay: game.GetReplayResponse) -> None:
-    """Writes a replay file. Raises OSError."""
+    """Writes a replay file. Raises OSError.
+
+    >>> save_replay(folder / "match.json", await client.replay(finished))
+    """
     path.write_text(json_format.MessageToJson(replay, indent=1) + "\n", encoding="utf-8")
 
 
 def load_replay(path: Path) -> game.GetReplayResponse:
-    """Reads a replay file. Raises BadFileError for a file that is none, and OSError."""
+    """Reads a replay file. Raises BadFileError for a file that is none, and OSError.
+
+    >>> save_replay(folder / "match.json", await client.replay(finished))
+    >>> load_replay(folder / "match.json").header.room_id == finished
+    True
+    """
     try:
         replay = json_format.Parse(path.read_text(encoding="utf-8"), game.GetReplayResponse())
     except UnicodeDecodeError as error:
@@ -70,6 +78,14 @@ def load_replay(path: Path) -> game.GetReplayResponse:
 def verify(replay: game.GetReplayResponse, receipt: Receipt | None = None) -> Verification:
     """Checks a replay, against a receipt where there is one. Raises ReplayError at the first place that is
     wrong.
+
+    >>> replay = await client.replay(finished)
+    >>> verify(replay).replay.rounds == len(replay.rounds)
+    True
+    >>> replay.header.commitment = bytes(32)
+    >>> verify(replay)
+    Traceback (most recent call last):
+    rami_engine.errors.ReplayError: round 1: its seed does not hash to the one before it
     """
     header = replay.header
     _check_header(replay)

@@ -87,7 +87,11 @@ class Table(Follower):
 
     @property
     def legal_actions(self) -> tuple[Action, ...]:
-        """What this seat may do now, in canonical order; empty unless it is to move."""
+        """What this seat may do now, in canonical order; empty unless it is to move.
+
+        >>> [format_action(action) for action in table.legal_actions]
+        ['stock', 'discard-pile']
+        """
         return self._mirror.legal_actions
 
     @property
@@ -103,6 +107,10 @@ class Table(Follower):
         RewoundError when its past was lost meanwhile, TableEndedError or what ended the table, and UnavailableError
         when the store stays away for longer than the retry policy waits. The action then did not apply, except that
         nobody can tell after the last two.
+
+        >>> version = await table.act(DRAW_STOCK)
+        >>> table.version == version, table.view.hand.bit_count()
+        (True, 8)
         """
         if self._ended:
             raise self.error or TableEndedError("the table is closed")
@@ -120,7 +128,11 @@ class Table(Follower):
             self._pending.pop(request.request_id, None)
 
     async def wait_for_turn(self) -> bool:
-        """Waits until this seat may act; False when the match is over. Raises what ended the table."""
+        """Waits until this seat may act; False when the match is over. Raises what ended the table.
+
+        >>> await table.wait_for_turn()
+        True
+        """
         while self.error is None and not self.over and not self._ended:
             if self.legal_actions:
                 return True
@@ -130,7 +142,12 @@ class Table(Follower):
         return False
 
     async def close(self) -> None:
-        """Ends the stream; the seat stays the player's. Idempotent."""
+        """Ends the stream; the seat stays the player's. Idempotent.
+
+        >>> await table.close()
+        >>> table.ended
+        True
+        """
         entropy, self._entropy = self._entropy, None
         if entropy is not None:
             entropy.cancel()

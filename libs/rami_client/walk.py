@@ -27,6 +27,11 @@ def walk(record: ReplayRecord) -> Iterator[Moment]:
     """Every moment of a record that `verify` has accepted; a round whose seed is not revealed is left out.
 
     Trusts the record: one that was not verified may raise any of the engine's errors.
+
+    >>> replay = await client.replay(finished)
+    >>> phases = [moment.match.phase.name for moment in walk(replay_record(replay.header, replay.rounds))]
+    >>> phases[0], phases[-1]
+    ('DRAW', 'MATCH_OVER')
     """
     match = new_match(record.players, record.options, record.guards)
     for played in record.rounds:
