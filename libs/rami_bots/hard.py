@@ -109,10 +109,13 @@ def candidates_of(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
 
 
 def _draws(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
-    """Normal's draw, and taking a discard that is linked to the hand."""
+    """Normal's draw and, of two seats, taking a discard that is linked to the hand.
+
+    With more seats it was measured to lose points, though playouts like it: there are too few turns to build on it.
+    """
     default = normal_draw(view, legal)
     draws = [default]
-    worth_a_try = default == DRAW_STOCK and DRAW_DISCARD in legal and view.stock_count
+    worth_a_try = view.players == 2 and default == DRAW_STOCK and DRAW_DISCARD in legal and view.stock_count
     if worth_a_try and LINKS[view.discards[-1]] & view.hand and not must_draw_stock(view):
         draws.append(DRAW_DISCARD)
     return [Candidate(draw, view.melds, view.hand) for draw in draws]
