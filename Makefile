@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TESTS ?=
-PART ?= --help
+PART ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench monitoring breaking release-contract lock clean
+.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench bench-compare monitoring breaking release-contract lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,8 +41,11 @@ test: $(STAMP) ## Run every test (TESTS=path narrows it down)
 test-chaos: $(STAMP) ## Run all chaos tests: kills and cuts at hundreds of seeded moments, and builds broken on purpose
 	@$(BIN)/pytest tests/chaos -m "chaos_long or not chaos_long" $(ARGS)
 
-bench: $(STAMP) ## Measure a part of the system (PART=bots; ARGS=--help tells what can be set)
+bench: $(STAMP) ## Measure every cost beside its yardstick, or PART= of it (PART=--help lists them)
 	@$(BIN)/rami bench $(PART) $(ARGS)
+
+bench-compare: $(STAMP) ## Say what moved since a report that was kept: BASE=file, NEW=file or the last of its part
+	@$(BIN)/rami bench compare $(BASE) $(NEW)
 
 sim: $(STAMP) ## Simulate SEEDS=n schedules of faults from FIRST=k on, or show one: REPLAY=seed
 	@PYTHONPATH=tests $(BIN)/python -m sim \

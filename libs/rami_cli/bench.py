@@ -5,22 +5,119 @@ Every part leaves build/bench/<part>.json and, where matplotlib is installed, bu
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rami_cli.bench_ai import AI
 from rami_cli.bench_bots import BotsBench, Duel, PlayerName, run_bots_bench
+from rami_cli.bench_calls import CALLS
+from rami_cli.bench_delivery import DELIVERY
+from rami_cli.bench_engine import ENGINE
+from rami_cli.bench_figures import compare, draw_comparison
 from rami_cli.bench_load import LoadBench, run_load_bench
 from rami_cli.bench_module import run_module
+from rami_cli.bench_part import Part, run_part
+from rami_cli.bench_rooms import ROOMS
+from rami_cli.bench_scaling import SCALING
+from rami_cli.bench_start import START
+from rami_cli.bench_store import STORE
 from rami_cli.load_player import LoadHabits
 from rami_cli.running import run_command
+from rami_cli.screen import make_console
 
 bench = typer.Typer(name="bench", help="Measure a part of the system.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option(help="Folder for the figures and the plot.")]
 DEFAULT_FOLDER = Path("build/bench")
+
+COSTS = (CALLS, STORE, ENGINE, DELIVERY, AI, START, ROOMS, SCALING)
+"""The parts that measure costs beside yardsticks: what `all` runs."""
+
+Runs = Annotated[int, typer.Option(min=1, max=100, help="How often everything is measured.")]
+Seconds = Annotated[
+    float | None, typer.Option(min=0.1, max=600, help="Of one measurement in one run; None: the part's own.")
+]
+
+
+@bench.command(name="all")
+def every_part(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Measure every cost beside its yardstick: calls, store, engine, delivery, ai, start, rooms and scaling."""
+    run_command(_run_all(COSTS, runs, seconds, folder))
+
+
+@bench.command(name="calls")
+def calls_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Actions over Play and SubmitAction, and GetView, beside bare echoes."""
+    run_command(run_part(CALLS, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="store")
+def store_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Commits beside bare ones, bytes of rooms and logs, and actions beside 100,000 rooms."""
+    run_command(run_part(STORE, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="engine")
+def engine_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """The rules alone beside OpenSpiel and RLCard, where they are installed."""
+    run_command(run_part(ENGINE, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="delivery")
+def delivery_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """1,000 watchers of 250 tables beside bare stream writes."""
+    run_command(run_part(DELIVERY, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="ai")
+def ai_command(*, runs: Runs = 3, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Decisions beside echoes and bare searches, bot-only matches, and several AI processes."""
+    run_command(run_part(AI, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="start")
+def start_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Time to SERVING and idle memory of each service."""
+    run_command(run_part(START, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="rooms")
+def rooms_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Making rooms, and the wait for a table, beside bare calls."""
+    run_command(run_part(ROOMS, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="scaling")
+def scaling_command(*, runs: Runs = 5, seconds: Seconds = None, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Actions with one and two replicas, and with three masters of a cluster."""
+    run_command(run_part(SCALING, folder, runs=runs, seconds=seconds))
+
+
+@bench.command(name="compare")
+def compare_command(
+    base: Annotated[Path, typer.Argument(help="A report kept from before.", exists=True, dir_okay=False)],
+    new: Annotated[
+        Path | None, typer.Argument(help="The report to compare; None: of the same name in the folder.")
+    ] = None,
+    *,
+    folder: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Say what moved between two reports of one part beyond what moves by chance."""
+
+    async def work() -> None:
+        rows = await asyncio.to_thread(compare, base, new or folder / base.name)
+        make_console().print(draw_comparison(rows))
+
+    run_command(work())
+
+
+async def _run_all(parts: tuple[Part, ...], runs: int, seconds: float | None, folder: Path) -> None:
+    for part in parts:
+        await run_part(part, folder, runs=runs, seconds=seconds)
 
 
 def _duel(text: str) -> tuple[PlayerName, PlayerName]:

@@ -18,6 +18,7 @@ import typer
 
 from rami_cli.acknowledged import LostMoveError
 from rami_cli.archive import ArchiveError
+from rami_cli.bench_harness import BenchError
 from rami_cli.child import ChildDiedError
 from rami_cli.cluster import ClusterError
 from rami_cli.inspecting import InspectionError
@@ -34,6 +35,7 @@ Result = TypeVar("Result")
 
 EXPECTED_ERRORS: Final = (
     ArchiveError,
+    BenchError,
     ChildDiedError,
     ClusterError,
     InspectionError,

@@ -1,0 +1,147 @@
+"""The part `rooms`: what it costs to make a room, and how soon two tickets that fit become one table.
+
+A seed chain is 4,096 hashes, made ahead in a thread of the same process: its cost is measured by itself here and taken
+off what the process has used. The yardstick of the wait for a table is a round trip of a bare call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from rami.game.v1 import game_service_pb2 as pb
+from rami.game.v1 import game_service_pb2_grpc
+from rami.matchmaking.v1 import matchmaking_service_pb2 as queue_pb
+from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
+from rami_cli.bench_echo import SERVICE, echo_request
+from rami_cli.bench_echo_load import CALL_SECONDS, channels_to, cpu_of_calls
+from rami_cli.bench_figures import Figure
+from rami_cli.bench_harness import BenchError, Site
+from rami_cli.bench_part import MICRO, Part
+from rami_cli.bench_report import quantile
+from rami_cli.bench_tables import new_id, options_of
+from rami_engine import SEED_SIZE, new_chain
+from rami_kit.testing import player
+
+if TYPE_CHECKING:
+    import grpc.aio
+
+    from rami_cli.bench_harness import Server
+    from rami_cli.bench_part import Bench
+
+CALLERS: Final = 32
+CHAINS: Final = 50
+PAIRS: Final = 20
+MILLI: Final = 1000
+
+
+async def measure(bench: Bench) -> list[Figure]:
+    """The figures."""
+    create = Figure("CreateRoom, seed chain apart", "us of server", "us, unary echo", goal=3.0)
+    whole = Figure("CreateRoom, seed chain included", "us of server", "us, unary echo")
+    chain = Figure("a seed chain", "us", "us, unary echo", note="in a thread, ahead")
+    table = Figure("CreateTicket to assignment, p50", "ms", "ms, echo round trip", note="goal: 60 ms")
+    ticket = Figure("a ticket until its table", "us of matchmaking", "us, unary echo")
+    seat = Figure("a ticket until its table, game service", "us of game", "us, unary echo")
+    async with Site() as site:
+        echo, store = await site.echo(), await site.store()
+        game = await site.game(store.ready["url"])
+        matchmaking = await site.matchmaking(store.ready["url"], game.target)
+        await _create_rooms(game, 0.3, "warm")
+        for run in bench.rounds("echo", "rooms", "tickets"):
+            bench.step("unary echo")
+            unary = await cpu_of_calls(echo, bench.seconds, length=70, answer_length=200)
+            hop = await _round_trip(echo)
+            bench.step("rooms")
+            chain_seconds = await asyncio.to_thread(_chain_seconds)
+            await asyncio.sleep(0.3)  # the pool of chains is full
+            before = game.cpu_seconds()
+            rooms = await _create_rooms(game, bench.seconds, str(run))
+            await asyncio.sleep(0.3)  # and full again
+            used = (game.cpu_seconds() - before) / rooms
+            whole.add(used * MICRO, unary * MICRO)
+            create.add((used - chain_seconds) * MICRO, unary * MICRO)
+            chain.add(chain_seconds * MICRO, unary * MICRO)
+            bench.step("tickets")
+            before, before_game = matchmaking.cpu_seconds(), game.cpu_seconds()
+            waits = sorted(await _tables_of_two(matchmaking, run))
+            table.add(quantile(waits, 0.5) * MILLI, hop * MILLI)
+            tickets = 2 * len(waits)
+            ticket.add((matchmaking.cpu_seconds() - before) / tickets * MICRO, unary * MICRO)
+            seat.add((game.cpu_seconds() - before_game) / tickets * MICRO, unary * MICRO)
+    return [create, whole, chain, table, ticket, seat]
+
+
+async def _create_rooms(game: Server, seconds: float, name: str) -> int:
+    """Rooms made in so long. Everybody makes one room and is somebody else for the next."""
+    made = 0
+    until = time.monotonic() + seconds
+
+    async def create(caller: int, channel: grpc.aio.Channel) -> None:
+        nonlocal made
+        stub = game_service_pb2_grpc.GameServiceStub(channel)
+        number, me = 0, player(f"maker-{name}-{caller}-0")
+        while time.monotonic() < until:
+            if number % 50 == 49:  # a player may host a hundred
+                me = player(f"maker-{name}-{caller}-{number}")
+            request = pb.CreateRoomRequest(request_id=new_id(), options=options_of(2))
+            await stub.CreateRoom(request, metadata=me, timeout=CALL_SECONDS)
+            made, number = made + 1, number + 1
+
+    async with channels_to(game.target) as channels:
+        await asyncio.gather(*(create(caller, channels[caller % len(channels)]) for caller in range(CALLERS)))
+    return made
+
+
+def _chain_seconds() -> float:
+    began = time.thread_time()
+    for _ in range(CHAINS):
+        new_chain(os.urandom(SEED_SIZE)).seed(0)
+    return (time.thread_time() - began) / CHAINS
+
+
+async def _round_trip(echo: Server) -> float:
+    """The median of bare calls, one after the other."""
+    taken = []
+    async with channels_to(echo.target, 1) as channels:
+        call: Any = channels[0].unary_unary(f"/{SERVICE}/Call")
+        for _ in range(100):
+            began = time.monotonic()
+            await call(echo_request(70, 200), timeout=CALL_SECONDS)
+            taken.append(time.monotonic() - began)
+    return quantile(sorted(taken), 0.5)
+
+
+async def _tables_of_two(matchmaking: Server, run: int) -> list[float]:
+    """Seconds from the second ticket's creation to its assignment on the stream; the first one waits already."""
+    waits = []
+    async with channels_to(matchmaking.target, 1) as channels:
+        stub: Any = matchmaking_service_pb2_grpc.MatchmakingServiceStub(channels[0])
+        for pair in range(PAIRS):
+            first, second = (player(f"queue-{run}-{pair}-{number}") for number in range(2))
+            await _queue(stub, first)
+            began = time.monotonic()
+            ticket_id = await _queue(stub, second)
+            request = queue_pb.WatchTicketRequest(ticket_id=ticket_id)
+            call = stub.WatchTicket(request, metadata=second, timeout=CALL_SECONDS)
+            async for message in call:
+                if message.ticket.state == queue_pb.TICKET_STATE_MATCHED:
+                    waits.append(time.monotonic() - began)
+                    break
+            else:
+                raise BenchError("a ticket ended without a table")
+    return waits
+
+
+async def _queue(stub: Any, me: tuple[tuple[str, str], ...]) -> str:
+    criteria = queue_pb.TicketCriteria(player_counts=[2])
+    request = queue_pb.CreateTicketRequest(request_id=new_id(), criteria=criteria)
+    answer = await stub.CreateTicket(request, metadata=me, timeout=CALL_SECONDS)
+    return str(answer.ticket.ticket_id)
+
+
+ROOMS: Final = Part("rooms", measure)
+
+__all__ = ["ROOMS"]
