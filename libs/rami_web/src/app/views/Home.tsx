@@ -1,16 +1,16 @@
 /** The first page: ways to a table. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { type Room, RoomStatus, Visibility } from "../../client/index.ts";
+import { Visibility } from "../../client/index.ts";
 import { usePage } from "../context.ts";
 import type { TextKey } from "../i18n.ts";
 import { CardFace } from "../parts/Card.tsx";
-import { levelName, seatNames } from "../story.ts";
+import { levelName } from "../story.ts";
+import { RoomLists } from "./RoomLists.tsx";
 
 const LEVELS = ["easy", "normal", "hard"];
 /** Round results are worth a look: the next deal waits a little where people play. */
 const ROUND_INTERVAL_SECONDS = 4n;
-const LIST_EVERY_MS = 10_000;
 
 export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
   const { texts, session, complain, go } = usePage();
@@ -312,107 +312,5 @@ function OwnTable({ toTable }: WayProps): JSX.Element {
         {texts.t("ownStart")}
       </button>
     </Way>
-  );
-}
-
-/** Public rooms, for players who have been here: others first get a name with their first table. */
-function RoomLists({ toTable }: WayProps): JSX.Element {
-  const { texts, session } = usePage();
-  const [rooms, setRooms] = useState<{ open: Room[]; live: Room[] }>();
-  useEffect(() => {
-    let gone = false;
-    const look = async () => {
-      if (document.hidden) return;
-      try {
-        const [open, live] = await session.asPlayer(texts.t("guest"), () =>
-          Promise.all([session.rami.listRooms(RoomStatus.LOBBY), session.rami.listRooms(RoomStatus.IN_MATCH)]),
-        );
-        if (!gone) setRooms({ open, live });
-      } catch {
-        if (!gone) setRooms(undefined); // the buttons say what is wrong when they are used
-      }
-    };
-    void look();
-    const timer = setInterval(look, LIST_EVERY_MS);
-    return () => {
-      gone = true;
-      clearInterval(timer);
-    };
-  }, [session, texts]);
-
-  const line = (room: Room, free: number) => (
-    <span class="room-text">
-      <strong>
-        {seatNames(texts, room.seats)
-          .filter((_, at) => room.seats[at]?.holder.case)
-          .join(", ")}
-      </strong>
-      <span>
-        {free > 0 && `${texts.n("freeSeats", free)} · `}
-        {texts.n("playTo", room.options?.rules?.targetScore ?? 100)}
-      </span>
-    </span>
-  );
-  const free = (room: Room) => room.seats.filter(({ holder }) => !holder.case).length;
-
-  return (
-    <div class="lists">
-      <section>
-        <h2>{texts.t("openTables")}</h2>
-        {!rooms?.open.length && <p class="none">{texts.t("openNone")}</p>}
-        <ul>
-          {rooms?.open.map((room) => (
-            <li key={room.roomId}>
-              {line(room, free(room))}
-              <button
-                type="button"
-                onClick={() =>
-                  toTable(async () => {
-                    if (free(room)) await session.rami.joinRoom({ roomId: room.roomId });
-                    return room.roomId;
-                  })
-                }
-              >
-                {texts.t(free(room) ? "sit" : "watch")}
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section>
-        <h2>{texts.t("liveTables")}</h2>
-        {!rooms?.live.some((room) => room.options?.spectatorsAllowed) && <p class="none">{texts.t("liveNone")}</p>}
-        <ul>
-          {rooms?.live
-            .filter((room) => room.options?.spectatorsAllowed)
-            .map((room) => (
-              <li key={room.roomId}>
-                {line(room, 0)}
-                <a class="button" href={`#/room/${room.roomId}`}>
-                  {texts.t("watch")}
-                </a>
-              </li>
-            ))}
-        </ul>
-      </section>
-      {session.recent.length > 0 && (
-        <section>
-          <h2>{texts.t("recentTitle")}</h2>
-          <ul>
-            {session.recent.slice(0, 5).map(({ roomId, at, names }) => (
-              <li key={roomId}>
-                <span class="room-text">
-                  <strong>{names.join(", ")}</strong>
-                  <span>{texts.time(at)}</span>
-                </span>
-                <a class="button" href={`#/replay/${roomId}`}>
-                  {texts.t("replay")}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-    </div>
   );
 }
