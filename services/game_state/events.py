@@ -6,33 +6,33 @@ and one for all others; a deal has one for each seat and one for spectators.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import Final
 
 from game_state.projection import encode_cursor, timestamp
-from game_state.steps import hides_nothing, played_parts, seat_to_move
-from rami.game.v1 import event_pb2, room_pb2
-from rami_engine import ActionKind, Phase, starting_seat, starting_stock
-from rami_wire import action_to_proto, phase_to_proto, to_cards
+from game_state.steps import hides_card, hides_nothing, played_parts, played_seat, seat_to_move
+from rami.game.v1 import event_pb2
+from rami.store.v1 import step_pb2
+from rami_engine import Phase, starting_seat, starting_stock
+from rami_wire import action_to_proto, encode_field, phase_to_proto, to_cards
 from rami_wire.cards import WIRE_CARDS
 
-if TYPE_CHECKING:
-    from rami.store.v1 import step_pb2
+_CHANGES: Final = event_pb2.Event.DESCRIPTOR.fields_by_name["changes"].number
 
 
-def event_message(version: int, step: step_pb2.Step, viewer: int | None) -> event_pb2.Event:
-    """The event of a step as a seat sees it, or a spectator for `viewer` None."""
-    event = event_pb2.Event(
-        version=version,
-        cursor=encode_cursor(version, step.commit_id),
-        time=timestamp(step.time_ms),
-        changes=[_change_message(change, viewer) for change in step.changes],
+def encode_event(version: int, step: step_pb2.Step, viewer: int | None) -> bytes:
+    """The serialized rami.game.v1.Event of a step as a seat sees it, or a spectator for `viewer` None."""
+    frame = event_pb2.Event(
+        version=version, cursor=encode_cursor(version, step.commit_id), time=timestamp(step.time_ms)
     )
     turn = seat_to_move(step)
     if turn is not None:
-        event.turn.CopyFrom(room_pb2.Turn(seat=turn, phase=phase_to_proto(Phase(step.phase))))
+        frame.turn.seat = turn
+        frame.turn.phase = phase_to_proto(Phase(step.phase))
         if step.deadline_ms:
-            event.turn.deadline.CopyFrom(timestamp(step.time_ms + step.deadline_ms))
-    return event
+            frame.turn.deadline.CopyFrom(timestamp(step.time_ms + step.deadline_ms))
+    changes = [encode_field(_CHANGES, _encode_change(change, viewer)) for change in step.changes]
+    return frame.SerializeToString() + b"".join(changes)
 
 
 class CommittedStep:
@@ -70,26 +70,32 @@ class CommittedStep:
         key = None if self._same_for_all else viewer
         encoded = self._by_viewer.get(key)
         if encoded is None:
-            encoded = event_message(self.version, self.step, key).SerializeToString()
+            encoded = encode_event(self.version, self.step, key)
             self._by_viewer[key] = encoded
         return encoded
 
 
-def _change_message(change: step_pb2.StepChange, viewer: int | None) -> event_pb2.Change:
+def _encode_change(change: step_pb2.StepChange, viewer: int | None) -> bytes:
     kind = change.WhichOneof("kind")
     if kind == "played":
-        return event_pb2.Change(action_played=_played_message(change.played, viewer))
+        played = change.played
+        shown = viewer == played_seat(played) or not hides_card(played)
+        return _encode_played(played.code, played.cards, played.meld, played.drawn_plus_one if shown else 0)
     if kind == "dealt":
-        return event_pb2.Change(round_started=_dealt_message(change.dealt, viewer))
-    return event_pb2.Change.FromString(change.public)
+        return event_pb2.Change(round_started=_dealt_message(change.dealt, viewer)).SerializeToString()
+    return change.public
 
 
-def _played_message(played: step_pb2.PlayedChange, viewer: int | None) -> event_pb2.ActionPlayed:
-    seat, action, source, drawn = played_parts(played)
+@lru_cache(maxsize=16_384)
+def _encode_played(code: int, cards: bytes, meld: int, drawn_plus_one: int) -> bytes:
+    """The serialized rami.game.v1.Change of an action: most are one of a few hundred."""
+    seat, action, source, drawn = played_parts(
+        step_pb2.PlayedChange(code=code, cards=cards, meld=meld, drawn_plus_one=drawn_plus_one)
+    )
     message = event_pb2.ActionPlayed(seat=seat, action=action_to_proto(action), source=source)
-    if drawn is not None and (viewer == seat or action.kind == ActionKind.DRAW_DISCARD):
+    if drawn is not None:
         message.drawn = WIRE_CARDS[drawn]
-    return message
+    return event_pb2.Change(action_played=message).SerializeToString()
 
 
 def _dealt_message(dealt: step_pb2.DealtChange, viewer: int | None) -> event_pb2.RoundStarted:

@@ -18,6 +18,11 @@ TURNS_FOLLOWED: Final = 10_000
 """Rooms whose turn is timed at once; of more, those that were quiet for longest are not."""
 
 
+_ACTORS: Final = {
+    number: name.removeprefix("ACTION_SOURCE_").lower() for name, number in event_pb2.ActionSource.items()
+}
+
+
 class _Turn(NamedTuple):
     """The turn that is played in a room, as far as this process has seen it."""
 
@@ -44,7 +49,7 @@ class StepObserver:
             kind = change.WhichOneof("kind")
             if kind == "played":
                 _, action, source, _ = played_parts(change.played)
-                actor = event_pb2.ActionSource.Name(source).removeprefix("ACTION_SOURCE_").lower()
+                actor = _ACTORS[source]
                 turn_begins = action.kind == ActionKind.DISCARD
                 if source != event_pb2.ACTION_SOURCE_PLAYER:
                     self._metrics.actions.labels(action.kind.name.lower(), actor, "ok").inc()

@@ -59,15 +59,20 @@ def public_change(change: event_pb2.Change) -> step_pb2.StepChange:
 
 def hides_nothing(step: step_pb2.Step) -> bool:
     """Whether the event of a step is the same for every viewer."""
-    for change in step.changes:
-        kind = change.WhichOneof("kind")
-        if kind == "dealt":
-            return False
-        if kind == "played":
-            _, action, _, drawn = played_parts(change.played)
-            if action.kind == ActionKind.DRAW_STOCK and drawn is not None:
-                return False
-    return True
+    return not any(
+        change.HasField("dealt") or (change.HasField("played") and hides_card(change.played)) for change in step.changes
+    )
+
+
+def hides_card(played: step_pb2.PlayedChange) -> bool:
+    """Whether a card was drawn that only its seat may see."""
+    kind = played.code >> _SEAT_BITS & (1 << _KIND_BITS) - 1
+    return kind == ActionKind.DRAW_STOCK and played.drawn_plus_one != 0
+
+
+def played_seat(played: step_pb2.PlayedChange) -> int:
+    """The seat that acted."""
+    return played.code & (1 << _SEAT_BITS) - 1
 
 
 def seat_to_move(step: step_pb2.Step) -> int | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from game_state.codec import decode_room, encode_room, room_header
 from game_state.decider import decision_request
-from game_state.events import CommittedStep, event_message
+from game_state.events import CommittedStep, encode_event
 from game_state.match import play, play_for_player
 from game_state.projection import encoded_legal_actions, room_message, snapshot_message
 from game_state.replays import replay_page
@@ -332,7 +332,7 @@ def dealt_to(room: Room, viewer: int | None) -> bytes:
     assert current is not None
     dealt = step_pb2.DealtChange(number=current.number, hands=current.hands, up_card=51)
     step = step_pb2.Step(commit_id=bytes(8), changes=[step_pb2.StepChange(dealt=dealt)])
-    return event_message(5, step, viewer).SerializeToString(deterministic=True)
+    return encode_event(5, step, viewer)
 
 
 def drawn(room: Room, viewer: int | None) -> bytes:
