@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rami.game.v1 import game_service_pb2 as game
 from rami_engine import ReplayPlace, apply, deck_for_round, new_match, start_round
+from rami_wire import replay_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,16 +25,17 @@ class Moment(NamedTuple):
     """The match as it stands. The next step of the walk changes it: copy what is to be kept."""
 
 
-def walk(record: ReplayRecord) -> Iterator[Moment]:
-    """Every moment of a record that `verify` has accepted; a round whose seed is not revealed is left out.
+def walk(replay: game.GetReplayResponse | ReplayRecord) -> Iterator[Moment]:
+    """Every moment of a replay that `verify` has accepted; a round whose seed is not revealed is left out.
 
-    Trusts the record: one that was not verified may raise any of the engine's errors.
+    Trusts it: one that was not verified may raise any of the engine's errors.
 
     >>> replay = await client.replay(finished)
-    >>> phases = [moment.match.phase.name for moment in walk(replay_record(replay.header, replay.rounds))]
+    >>> phases = [moment.match.phase.name for moment in walk(replay)]
     >>> phases[0], phases[-1]
     ('DRAW', 'MATCH_OVER')
     """
+    record = replay_record(replay.header, replay.rounds) if isinstance(replay, game.GetReplayResponse) else replay
     match = new_match(record.players, record.options, record.guards)
     for played in record.rounds:
         if played.seed is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.docs_snippets import Block, blocks, commands, complaint, run_python
+from support.docs_snippets import Block, blocks, commands, complaint, prompt_complaint, run_python
 
 if TYPE_CHECKING:
     from support.docs_cluster import DocsCluster
@@ -70,6 +70,27 @@ async def run_shell(block: Block, names: dict[str, Any], docs_cluster: DocsClust
             await process.wait()
     assert process.returncode == 0, f"line {block.line}:\n{output.decode()}"
     assert output.count(b"\n$ ") == len(typed) - 1, output.decode()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_python_can_be_pasted_at_a_prompt(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "python" and block.file_name is None:
+            assert prompt_complaint(block.text) is None, f"line {block.line}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for n in range(2):\n    print(n)\n", None),
+        ("for n in range(2):\n    print(n)\nprint(n)\n", "invalid syntax: 'print(n)'"),
+        ("def f():\n    a = 1\n\n    return a\n", "unexpected indent: '    return a'"),
+        ("f(1,\n", "something is missing after 'f(1,'"),
+        ("await f(\n    1)\n", None),
+    ],
+)
+def test_a_prompt_is_particular(text: str, expected: str | None) -> None:
+    assert prompt_complaint(text) == expected
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "deploy" / "envoy" / "README.md"], ids=_name)

@@ -25,7 +25,6 @@ import rami_engine
 from rami.game.v1 import room_pb2, rules_pb2
 from rami.matchmaking.v1 import matchmaking_service_pb2 as matchmaking
 from rami_client import Bot, Client, play_match
-from rami_wire import replay_record
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -96,7 +95,6 @@ async def example_names(text: str, cluster: Cluster, folder: Path) -> AsyncItera
         **dict(matchmaking.TicketState.items()),
         "RoomOptions": room_pb2.RoomOptions,
         "VISIBILITY_PUBLIC": room_pb2.VISIBILITY_PUBLIC,
-        "replay_record": replay_record,
         "secrets": secrets,
         "folder": folder,
         "bot": Last(),

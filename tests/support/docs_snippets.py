@@ -8,6 +8,8 @@ commands marked `sh run` run in the same folder; of those marked `sh` each comma
 from __future__ import annotations
 
 import ast
+import codeop
+import functools
 import inspect
 import re
 import shlex
@@ -69,6 +71,25 @@ async def run_python(block: Block, page: Path, names: dict[str, Any], substitute
         await result
 
 
+def prompt_complaint(text: str) -> str | None:
+    """What a Python prompt that is given the lines one by one says of a block; None if it takes all of them.
+
+    There a blank line ends an indented block, and nothing else does.
+    """
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    typed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        typed.append(line)
+        try:
+            complete = compiler("\n".join(typed), symbol="single") is not None
+        except SyntaxError as error:
+            return f"{error.msg}: {typed[-1]!r}"
+        if complete:
+            typed = []
+    return f"something is missing after {typed[-2]!r}" if typed else None
+
+
 def commands(block: Block) -> Iterator[list[str]]:
     """The commands of a shell block as words, without assignments before them and without what is piped."""
     if block.kind == "console":
@@ -103,8 +124,13 @@ def _until_shell(arguments: list[str]) -> list[str]:
     return arguments[: ends[0]] if ends else arguments
 
 
+@functools.cache
+def _rami() -> Any:
+    return typer.main.get_command(app)
+
+
 def _rami_complaint(arguments: list[str]) -> str | None:
-    group: Any = typer.main.get_command(app)
+    group = _rami()
     if not arguments:
         return "rami without a command"
     command = group.commands.get(arguments[0])
