@@ -29,8 +29,8 @@ demo: $(STAMP) ## Start a cluster, play a real match over gRPC, show it and veri
 up: $(STAMP) ## Start a cluster and leave it running (Ctrl-C stops it); EDGE=1 puts Envoy in front
 	@$(BIN)/rami up $(if $(EDGE),--edge) $(ARGS)
 
-web: $(STAMP) ## Build the table in the browser, which `make up EDGE=1` then serves (needs Node.js 20.19 or newer)
-	@cd libs/rami_web && npm ci --no-audit --no-fund && npm run --silent build
+web: $(STAMP) ## Build the table in the browser, which `make up EDGE=1` then serves
+	@export PATH="$$PATH:$(abspath $(BIN))" && cd libs/rami_web && npm ci --no-audit --no-fund && npm run --silent build
 
 play: $(STAMP) ## Take a seat against bots in the terminal
 	@$(BIN)/rami play $(ARGS)

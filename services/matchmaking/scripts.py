@@ -163,6 +163,9 @@ if found[2] == WAITING or found[2] == FORMING then
   release(id, ids)
   redis.call('ZREM', KEYS[3], id)
   tell_out(id, ARGV[3])
+elseif found[2] == CANCELLED then
+  -- Its expiry is written once more: who repeats the call waits for a write, and so for the first one, to be durable.
+  redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
 end
 return {done, waited, unpack(read(id))}
 """,

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +41,14 @@ def npm(*arguments: str) -> None:
 def environment() -> dict[str, str]:
     """Settings of a cluster that somebody runs by hand are none of the tests' own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
-    return {**kept, "NO_COLOR": "1", "CI": "true"}
+    return {**kept, "PATH": search_path(), "NO_COLOR": "1", "CI": "true"}
+
+
+def search_path() -> str:
+    """Where programs are looked for: Node.js of the system first, which knows its certificates, then the one of the
+    development environment.
+    """
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
 
 
 @pytest.fixture(scope="session")
@@ -67,9 +75,9 @@ def chromium() -> str:
 
 
 def _require_node() -> None:
-    node = shutil.which("node")
-    if node is None or shutil.which("npm") is None:
-        pytest.skip("no Node.js: install node and npm")
+    node = shutil.which("node", path=search_path())
+    if node is None or shutil.which("npm", path=search_path()) is None:
+        pytest.skip("no Node.js: `make env` brings it")
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
     if tuple(int(part) for part in said.strip().removeprefix("v").split(".")[:2]) < LEAST_NODE:
         pytest.skip(f"Node.js is too old: {said.strip()}, and {'.'.join(map(str, LEAST_NODE))} is needed")
