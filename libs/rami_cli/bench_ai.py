@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
 AUDIENCE: Final = "rami-ai"
 CALLERS: Final = 16
-BOT_ROOMS: Final = 16
-BOT_TARGET: Final = {"easy": 150, "normal": 150, "hard": 40}
-"""Points that win those matches: as long as there is time for."""
+BOT_MATCHES: Final = {"easy": (16, 60), "normal": (16, 1), "hard": (4, 1)}
+"""Tables, and the points that win them: as long as there is time for. With 1 a match is a single round."""
 SPREADS: Final = (1, 2, 4)
 MATCH_SECONDS: Final = 120.0
 ANSWER_BYTES: Final = 4
@@ -52,7 +51,7 @@ async def measure(bench: Bench) -> list[Figure]:
     stream_beside = Figure("Easy decision over DecideMany, beside a stream", "us of AI service", "us, stream echo")
     whole = {
         bot: Figure(f"an action of a bot-only match, {bot}", "us of game, AI and store", "us, unary echo")
-        for bot in BOT_TARGET
+        for bot in BOT_MATCHES
     }
     whole["easy"].goal = 2.5
     hard = Figure("Hard decisions, 2 workers", "1/s", "1/s, 2 bare searches", more_is_better=True)
@@ -75,7 +74,7 @@ async def measure(bench: Bench) -> list[Figure]:
         front = services[0]
         await ask_many(front, 0.5, requests, "easy")
         await ask_many(front, 0.5, requests, "hard")
-        for _ in bench.rounds("echo", "decide", "many", *BOT_TARGET, "hard", *map(str, SPREADS[1:])):
+        for _ in bench.rounds("echo", "decide", "many", *BOT_MATCHES, "hard", *map(str, SPREADS[1:])):
             bench.step("echoes")
             call = await cpu_of_calls(echo, bench.seconds, length=size, answer_length=ANSWER_BYTES, callers=CALLERS)
             talk, _ = await cpu_of_messages(
@@ -90,9 +89,9 @@ async def measure(bench: Bench) -> list[Figure]:
             stream.add(cost * MICRO, call * MICRO)
             stream_beside.add(cost * MICRO, talk * MICRO)
             alone = 0.0
-            for bot, target in BOT_TARGET.items():
+            for bot in BOT_MATCHES:
                 bench.step(f"a bot-only match, {bot}")
-                used, rate, _ = await bot_matches(games[1], [front], store, bot, target)
+                used, rate, _ = await bot_matches(games[1], [front], store, bot)
                 whole[bot].add(used * MICRO, call * MICRO)
                 if bot == "easy":
                     alone = rate
@@ -103,7 +102,7 @@ async def measure(bench: Bench) -> list[Figure]:
             hard.add(done / (time.monotonic() - began), bare)
             for count in SPREADS[1:]:
                 bench.step(f"{count} AI processes")
-                _, rate, shares = await bot_matches(games[count], services[:count], store, "easy", BOT_TARGET["easy"])
+                _, rate, shares = await bot_matches(games[count], services[:count], store, "easy")
                 fair[count].add(max(shares) / sum(shares), 1 / count)
                 many[count].add(rate, alone)
     unary.note = stream.note = f"{size} B in"
@@ -174,15 +173,16 @@ async def ask_many(
 
 
 async def bot_matches(
-    game: Server, services: Sequence[Server], store: Server, bot: str, target: int
+    game: Server, services: Sequence[Server], store: Server, bot: str
 ) -> tuple[float, float, list[float]]:
     """Bots play each other to the end: processor seconds of everybody for an action, actions a second, and how many
     decisions each AI service made.
     """
     servers = [game, store, *services]
+    tables, target = BOT_MATCHES[bot]
     async with channels_to(game.target, 1) as channels:
         stub = game_service_pb2_grpc.GameServiceStub(channels[0])
-        me = [player(f"host-{new_id()}") for _ in range(BOT_ROOMS)]
+        me = [player(f"host-{new_id()}") for _ in range(tables)]
         made = [
             await stub.CreateRoom(
                 pb.CreateRoomRequest(

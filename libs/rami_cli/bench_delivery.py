@@ -150,16 +150,15 @@ async def bare_writes(echo: Server, seconds: float, *, rate: float, size: int) -
     """Processor seconds of a bare write at the same rate, and bytes of a bare stream."""
     empty = sum(echo.resident_bytes())
     async with channels_to(echo.target) as channels:
-        calls: list[Any] = [
-            channels[number % len(channels)].unary_stream(f"/{SERVICE}/Watch")(SIZE.pack(number % TABLES))
-            for number in range(WATCHERS)
-        ]
+        watches: list[Any] = [channel.unary_stream(f"/{SERVICE}/Watch") for channel in channels]
+        drive: Any = channels[0].unary_unary(f"/{SERVICE}/Drive")
+        calls = [watches[number % len(watches)](SIZE.pack(number % TABLES)) for number in range(WATCHERS)]
         for call in calls:
             await call.read()
         kept = (sum(echo.resident_bytes()) - empty) / WATCHERS
         readers = [asyncio.create_task(_read_on(call)) for call in calls]
         before = echo.cpu_seconds()
-        written = await channels[0].unary_unary(f"/{SERVICE}/Drive")(DRIVE.pack(TABLES, size, rate, seconds))
+        written = await drive(DRIVE.pack(TABLES, size, rate, seconds))
         used = echo.cpu_seconds() - before
         for reader in readers:
             reader.cancel()

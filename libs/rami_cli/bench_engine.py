@@ -93,7 +93,7 @@ def our_rate(seconds: float, seed: int) -> float:
             if match.phase in (Phase.NOT_STARTED, Phase.ROUND_OVER):
                 deck = list(DECK)
                 chance.shuffle(deck)
-                start_round(match, deck)
+                start_round(match, bytes(deck))
                 continue
             assert match.round is not None
             seat = match.round.turn

@@ -115,7 +115,8 @@ def draw_ratios(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
     axes.barh(places, [row["ratio"] for row in shown], xerr=[row["ratio_iqr"] / 2 for row in shown], capsize=4)
     goals = [(row["goal"], place) for place, row in enumerate(shown) if row["goal"] is not None]
     if goals:
-        axes.scatter(*zip(*goals, strict=True), marker="|", s=400, color="black", label="goal")
+        at, lines = zip(*goals, strict=True)
+        axes.scatter(at, lines, marker="|", s=400, color="black", label="goal")
         axes.legend()
     axes.set_yticks(places, [f"{row['name']}\nbeside {row['yardstick']}" for row in shown])
     axes.invert_yaxis()

@@ -41,7 +41,7 @@ def positions(count: int = POSITIONS) -> list[MatchState]:
         match = new_match(2, RuleOptions(), Guards())
         deck = list(cards_of(FULL_DECK))
         chance.shuffle(deck)
-        start_round(match, deck)
+        start_round(match, bytes(deck))
         for _ in range(10 + len(found) % 8):
             if match.round is None or match.phase not in (Phase.DRAW, Phase.PLAY):
                 break

@@ -1,0 +1,186 @@
+"""What a scripted match costs, counted and not timed: commands of the store, encodings of events, calls of the engine.
+
+Two people play over Play with legal actions, three others watch. The figures beside `PLAYED` are what the code needs
+at present. A change that needs more fails here; one that needs less lowers the figure in the same commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections import Counter
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import rami_engine
+from game_state.actions import ActionPlayer
+from game_state.events import CommittedStep
+from game_state.play_stream import play_messages
+from rami.game.v1 import game_service_pb2 as pb
+from support.game_node import Node, game_node
+from support.game_store import StoreView
+from support.game_tables import Table, table_options
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+
+    import pytest
+
+PLAYED = 60
+"""Actions of the script that are counted, all within one round or two."""
+WARM = 5
+"""Actions before: the script is loaded, everything is in memory."""
+WATCHERS = ("carol", "dave", "erin")
+COMMANDS = {"evalsha": 1, "getrange": 1, "xadd": 1, "set": 1, "zadd": 1, "pexpire": 1, "spublish": 1}
+"""Commands of the store for an action, the ones of its script included: one call, one commit, no read."""
+READS = 0.1
+"""Reads for an action at most, the script's own apart. Now and then the news of a step overtakes the answer to its own
+commit, and whoever waits for what is legal then reads the room.
+"""
+ENCODINGS = 1.34
+"""Encodings of an event on average, however many watch: one where nothing is hidden, else one for each
+kind of viewer.
+"""
+SERIALIZED = 8.34
+"""Protobuf messages made into bytes, for an action, on average."""
+RULES = ("check", "apply", "legal_actions", "copy")
+"""What asks the rules or copies a match: each once for an action, the list of legal ones for whoever is next."""
+ENGINE_CALLS = 10.7
+"""Calls from outside into the engine, for an action, on average, conversions of cards and actions included."""
+ENGINE = str(Path(rami_engine.__file__).parent)
+BOOKKEEPING = frozenset({"info", "config", "config|resetstat", "time", "hello", "client", "script", "ping", "command"})
+"""What a connection or this test asks for, whatever is played."""
+STEP_SECONDS = 20.0
+
+
+class Counted:
+    """What this thread did while it was looked at."""
+
+    def __init__(self) -> None:
+        self.serialized = 0
+        self.engine: Counter[str] = Counter()
+
+    def profile(self, frame: Any, event: str, what: Any) -> None:
+        """For sys.setprofile."""
+        if event == "c_call":
+            if what.__name__ in ("SerializeToString", "SerializePartialToString"):
+                self.serialized += 1
+        elif event == "call" and frame.f_code.co_filename.startswith(ENGINE):
+            name, caller = frame.f_code.co_name, frame.f_back
+            outside = caller is not None and not caller.f_code.co_filename.startswith(ENGINE)
+            if outside and not name.startswith("<"):
+                self.engine[name] += 1
+
+
+@contextmanager
+def looking(counted: Counted) -> Iterator[None]:
+    sys.setprofile(counted.profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+class Seat:
+    """A person on Play, and what the stream has told."""
+
+    def __init__(self, node: Node, room_id: str, player_id: str) -> None:
+        self._requests: asyncio.Queue[pb.PlayRequest] = asyncio.Queue()
+        self._requests.put_nowait(pb.PlayRequest(hello=pb.PlayHello(room_id=room_id, legal_actions=True)))
+        actions = ActionPlayer(node.changer, node.metrics)
+        self.messages: AsyncGenerator[bytes] = play_messages(node.parts, actions, player_id, self._sent())
+        self.legal: pb.PlayResponse | None = None
+        self.version = 0
+
+    async def _sent(self) -> AsyncIterator[pb.PlayRequest]:
+        while True:
+            yield await self._requests.get()
+
+    async def until(self, version: int) -> None:
+        """Reads on to an event of this version, or a snapshot of it."""
+        while self.version < version:
+            message = pb.PlayResponse.FromString(await anext(self.messages))
+            for result in message.results:
+                assert result.HasField("version"), result
+            self.version = max([self.version, message.snapshot.room.version, *(e.version for e in message.events)])
+            self.legal = message if message.legal_actions.actions else None
+
+    def act(self, chance: random.Random) -> None:
+        assert self.legal is not None
+        legal = self.legal.legal_actions
+        action = legal.actions[chance.randrange(len(legal.actions))]
+        request_id = str(UUID(int=chance.getrandbits(128), version=4))
+        self._requests.put_nowait(
+            pb.PlayRequest(action=pb.PlayAction(request_id=request_id, expected_version=legal.version, action=action))
+        )
+        self.legal = None
+
+
+async def played(node: Node, room_id: str, store: StoreView, counted: Counted) -> dict[str, int]:
+    """Plays the script with everybody listening; commands of the store, without bookkeeping, while it was counted."""
+    chance = random.Random(7)
+    version = store.room(room_id).version
+    async with AsyncExitStack() as stack:
+        seats = [Seat(node, room_id, player) for player in ("alice", "bob")]
+        watches = []
+        for player in WATCHERS:
+            stream = await stack.enter_async_context(node.stream(room_id, player))
+            watches.append(await stack.enter_async_context(aclosing(stream.messages())))
+        for seat in seats:
+            await stack.enter_async_context(aclosing(seat.messages))
+        for seat in seats:
+            await seat.until(version)
+        for watch in watches:
+            await anext(watch)
+
+        async def play(until: int) -> None:
+            nonlocal version
+            while version < until:
+                version += 1
+                next(seat for seat in seats if seat.legal is not None).act(chance)
+                async with asyncio.timeout(STEP_SECONDS):
+                    for seat in seats:
+                        await seat.until(version)
+                    for watch in watches:
+                        await anext(watch)
+
+        await play(version + WARM)
+        store.client.config_resetstat()
+        with looking(counted):
+            await play(version + PLAYED)
+        stats: dict[str, Any] = store.client.info("commandstats")
+    commands = {name.removeprefix("cmdstat_"): int(entry["calls"]) for name, entry in stats.items()}
+    return {name: calls for name, calls in commands.items() if name not in BOOKKEEPING}
+
+
+async def test_an_action_needs_no_more_than_before(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: dict[int, set[int]] = {}
+    kept = []
+    make = CommittedStep.encoded
+
+    def encode(step: CommittedStep, viewer: int | None) -> bytes:
+        made = make(step, viewer)
+        kept.append(made)  # so that no other takes its place in memory
+        encoded.setdefault(step.version, set()).add(id(made))
+        return made
+
+    monkeypatch.setattr(CommittedStep, "encoded", encode)
+    table = Table(["alice", "bob"], options=table_options(spectators_allowed=True, turn_limit_ms=0))
+    table.start()
+    counted = Counted()
+    async with game_node(store_url) as node:
+        with StoreView(store_url) as store:
+            store.plant(table)
+            commands = await played(node, table.room.room_id, store, counted)
+
+    reads = commands.pop("get", 0)
+    commands["getrange"] -= reads  # each is confirmed by a look at its header first
+    assert {name: calls / PLAYED for name, calls in commands.items()} == COMMANDS
+    assert reads / PLAYED <= READS
+    assert sum(map(len, encoded.values())) / len(encoded) <= ENCODINGS
+    assert counted.serialized / PLAYED <= SERIALIZED
+    assert {name: counted.engine[name] / PLAYED for name in RULES} == dict.fromkeys(RULES, 1.0)
+    assert counted.engine.total() / PLAYED <= ENGINE_CALLS, counted.engine
