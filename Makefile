@@ -91,7 +91,7 @@ check-gen: gen ## Fail when the committed generated code is not what the contrac
 	@test -z "$$(git status --porcelain -- libs/rami)" || { git status --short -- libs/rami; exit 1; }
 
 lock: ## Choose dependency versions anew (needs uv)
-	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+	uv pip compile --quiet pyproject.toml --extra bench --extra edge --extra tracing --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
 	uv pip compile --quiet pyproject.toml --extra edge --extra tracing --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --constraint requirements.lock \
