@@ -17,7 +17,7 @@ from rami_cli.bench_bots import BotsBench, Duel, PlayerName, run_bots_bench
 from rami_cli.bench_calls import CALLS
 from rami_cli.bench_delivery import DELIVERY
 from rami_cli.bench_engine import ENGINE
-from rami_cli.bench_figures import compare, draw_comparison
+from rami_cli.bench_figures import compare, draw_comparison, markdown_figures
 from rami_cli.bench_load import LoadBench, run_load_bench
 from rami_cli.bench_module import run_module
 from rami_cli.bench_part import Part, run_part
@@ -111,6 +111,17 @@ def compare_command(
     async def work() -> None:
         rows = await asyncio.to_thread(compare, base, new or folder / base.name)
         make_console().print(draw_comparison(rows))
+
+    run_command(work())
+
+
+@bench.command(name="table")
+def table_command(*, folder: Folder = DEFAULT_FOLDER) -> None:
+    """Print the figures of every part that has been measured, as Markdown."""
+
+    async def work() -> None:
+        reports = [folder / f"{part.name}.json" for part in COSTS]
+        print(await asyncio.to_thread(markdown_figures, [report for report in reports if report.exists()]))
 
     run_command(work())
 

@@ -169,6 +169,29 @@ def draw_comparison(rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
+def markdown_figures(reports: Sequence[Path]) -> str:
+    """The figures of reports as one table for a page. Raises OSError, and BenchError for files that are none."""
+    lines = ["| figure | measured | times its yardstick | yardstick | goal |", "| --- | ---: | ---: | --- | --- |"]
+    for report in reports:
+        lines.append(f"| **`make bench PART={report.stem}`** | | | | |")
+        for row in read_rows(report).values():
+            if row["median"] is None:
+                lines.append(f"| {row['name']} | | | {row['note']} | |")
+                continue
+            ratio = f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}" if row["ratio"] is not None else ""
+            beside = f"{amount(row['yardstick_median'])} {row['yardstick']}" if row["ratio"] is not None else ""
+            sign = "≥" if row["more_is_better"] else "≤"
+            goal = (
+                f"{sign} {row['goal']:g}: {'reached' if row['reached'] else 'missed'}"
+                if row["goal"] is not None
+                else ""
+            )
+            note = f" ({row['note']})" if row["note"] else ""
+            measured = f"{amount(row['median'])} {row['unit']}"
+            lines.append(f"| {row['name']}{note} | {measured} | {ratio} | {beside} | {goal} |")
+    return "\n".join(lines)
+
+
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
     """The figures of a report by name. Raises OSError, and BenchError for a file that is none."""
     try:
@@ -184,4 +207,14 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-__all__ = ["Figure", "amount", "compare", "draw_comparison", "draw_figures", "draw_ratios", "read_rows", "spread"]
+__all__ = [
+    "Figure",
+    "amount",
+    "compare",
+    "draw_comparison",
+    "draw_figures",
+    "draw_ratios",
+    "markdown_figures",
+    "read_rows",
+    "spread",
+]
