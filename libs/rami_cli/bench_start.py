@@ -5,6 +5,7 @@ The yardstick is the echo server: the interpreter, gRPC and our settings, which 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rami_cli.bench_part import Bench
 
 MEGA: Final = 1 << 20
+SETTLED_SECONDS: Final = 1.0
+"""After it serves, a service has something to prepare, such as seed chains."""
 SERVICES: Final = ("game", "ai", "matchmaking")
 
 
@@ -31,6 +34,7 @@ async def measure(bench: Bench) -> list[Figure]:
         for name in SERVICES
     }
     held = {name: Figure(f"{name}: idle memory", "MiB", "MiB, echo server") for name in SERVICES}
+    idle = {name: Figure(f"{name}: processor time while idle", "ms a second") for name in SERVICES}
     worker = Figure("an AI worker: idle memory", "MiB", goal=200.0)
     for figure in begun.values():
         figure.note = "goal: 1.5 s"
@@ -58,8 +62,12 @@ async def measure(bench: Bench) -> list[Figure]:
                 held[name].add(memory[0] / MEGA, echo_memory)
                 if name == "ai":
                     worker.add(max(memory[1:], default=0) / MEGA)
+                await asyncio.sleep(SETTLED_SECONDS)
+                before = server.cpu_seconds()
+                await asyncio.sleep(bench.seconds)
+                idle[name].add((server.cpu_seconds() - before) / bench.seconds * 1000)
                 await server.stop()
-    return [*begun.values(), *spent.values(), *held.values(), worker]
+    return [*begun.values(), *spent.values(), *held.values(), worker, *idle.values()]
 
 
 async def _timed(start: Callable[[], Awaitable[Server]]) -> tuple[Server, float]:
