@@ -299,6 +299,7 @@ class GuestSigner:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._secret = settings.jwt_secret.get_secret_value() if settings.jwt_secret else None
+        self._audience = settings.jwt_audience
 
     @property
     def possible(self) -> bool:
@@ -312,6 +313,8 @@ class GuestSigner:
         now = int(time.time())
         expires_at = now + int(lifetime_seconds)
         claims = {"iss": PLAYER_ISSUER, "sub": subject, "name": name, "iat": now, "exp": expires_at}
+        if self._audience is not None:
+            claims["aud"] = self._audience
         return jwt.encode(claims, self._secret, algorithm="HS256"), float(expires_at)
 
 

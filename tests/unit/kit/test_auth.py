@@ -292,6 +292,13 @@ def test_tokens_of_services_are_good_through_every_step_of_a_rotation(step: str)
             assert found.kind is CallerKind.SERVICE
 
 
+@pytest.mark.parametrize("audience", [None, "rami-players"])
+def test_guests_are_let_in_whatever_audience_players_must_name(audience: str | None) -> None:
+    here = settings(jwt_audience=audience)
+    token, _ = GuestSigner(here).sign("abc", "Ada", 600)
+    assert TokenVerifier.from_settings(here, "rami-game").verify(token).player_id == player_id("rami", "abc")
+
+
 def test_a_players_token_outlives_the_key_for_as_long_as_it_is_accepted() -> None:
     token, _ = GuestSigner(settings(jwt_secret=OLD)).sign("abc", "Ada", 600)
     during, after = settings(jwt_secret=NEW, jwt_secret_other=OLD), settings(jwt_secret=NEW)
