@@ -93,7 +93,8 @@ class Server:
 class Site:
     """The processes of one measurement, ended with it. Raises BenchError where costs cannot be read."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool = True) -> None:
+        """`apart`: generator and servers get CPUs of their own; else they share all, for work that needs them."""
         if not (_PROC / "self/stat").exists():
             raise BenchError("measuring processor time needs Linux's /proc")
         self._folder = Path(tempfile.mkdtemp(prefix="rami-bench-"))
@@ -101,7 +102,7 @@ class Site:
         self._whole = os.sched_getaffinity(0)
         cpus = sorted(self._whole)
         taskset = shutil.which("taskset")
-        self.pinned = taskset is not None and len(cpus) > 1
+        self.pinned = apart and taskset is not None and len(cpus) > 1
         """Whether generator and servers have CPUs of their own."""
         others = ",".join(map(str, cpus[:-1]))
         self._prefix: tuple[str, ...] = (taskset, "-c", others) if taskset is not None and self.pinned else ()
