@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 TABLES: Final = 64
 PEAK_SHARE: Final = 0.8
+BATCHES: Final = ("rami_store_batch_size_calls_sum", "rami_store_batch_size_calls_count")
 
 
 async def measure(bench: Bench) -> list[Figure]:
@@ -54,7 +55,12 @@ async def measure(bench: Bench) -> list[Figure]:
                 talk, _ = await cpu_of_messages(echo, bench.seconds, **sizes)
                 bench.step("actions over Play")
                 tables.at_rate(None)
+                batches = [await game.counted(name) for name in BATCHES]
                 cost, of_store, rate = await _played(tables, game, store, bench.seconds)
+                commits, pipelines = [
+                    await game.counted(name) - old for name, old in zip(BATCHES, batches, strict=True)
+                ]
+                found.batch.add(commits / pipelines)
                 found.play.add(cost, unary)
                 found.told.add(cost, MICRO * talk)
                 found.store.add(of_store, unary)
@@ -88,6 +94,7 @@ class Figures:
         self.view = Figure("GetView", "us of server", beside, goal=1.6)
         self.store = Figure("store's share of an action", "us of store", beside)
         self.rate = Figure("actions, closed loop", "1/s", more_is_better=True, note="generator and server a CPU each")
+        self.batch = Figure("commits sent as one pipeline", "commits", more_is_better=True)
         self.middle = Figure("action over Play, p50 at 80 % of that", "ms", "ms, stream echo")
         self.tail = Figure("action over Play, p99 at 80 % of that", "ms", "ms, stream echo", note="goal: 25 ms")
 
@@ -108,7 +115,7 @@ class Figures:
 
     def all(self) -> list[Figure]:
         """In the order in which they are shown."""
-        return [self.play, self.told, self.submit, self.view, self.store, self.rate, self.middle, self.tail]
+        return [self.play, self.told, self.submit, self.view, self.store, self.rate, self.batch, self.middle, self.tail]
 
 
 async def _played(tables: Tables, game: Server, store: Server, seconds: float) -> tuple[float, float, float]:

@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 
     from rami_cli.bench_harness import Server
     from rami_cli.bench_part import Bench
+    from rami_cli.bench_tables import Metadata
 
 CALLERS: Final = 32
 CHAINS: Final = 50
-PAIRS: Final = 20
+PAIRS: Final = 15
+"""One after the other, for the wait."""
+CROWD: Final = 100
+"""Pairs at once, for the cost: the passes over the queue are shared by all who wait."""
 MILLI: Final = 1000
 
 
@@ -50,7 +54,7 @@ async def measure(bench: Bench) -> list[Figure]:
         game = await site.game(store.ready["url"])
         matchmaking = await site.matchmaking(store.ready["url"], game.target)
         await _create_rooms(game, 0.3, "warm")
-        for run in bench.rounds("echo", "rooms", "tickets"):
+        for run in bench.rounds("echo", "rooms", "tickets", "crowd"):
             bench.step("unary echo")
             unary = await cpu_of_calls(echo, bench.seconds, length=70, answer_length=200)
             hop = await _round_trip(echo)
@@ -65,12 +69,13 @@ async def measure(bench: Bench) -> list[Figure]:
             create.add((used - chain_seconds) * MICRO, unary * MICRO)
             chain.add(chain_seconds * MICRO, unary * MICRO)
             bench.step("tickets")
-            before, before_game = matchmaking.cpu_seconds(), game.cpu_seconds()
-            waits = sorted(await _tables_of_two(matchmaking, run))
+            waits = sorted(await _waits(matchmaking, run))
             table.add(quantile(waits, 0.5) * MILLI, hop * MILLI)
-            tickets = 2 * len(waits)
-            ticket.add((matchmaking.cpu_seconds() - before) / tickets * MICRO, unary * MICRO)
-            seat.add((game.cpu_seconds() - before_game) / tickets * MICRO, unary * MICRO)
+            bench.step("a crowd of tickets")
+            before, before_game = matchmaking.cpu_seconds(), game.cpu_seconds()
+            await _seat_crowd(matchmaking, run)
+            ticket.add((matchmaking.cpu_seconds() - before) / (2 * CROWD) * MICRO, unary * MICRO)
+            seat.add((game.cpu_seconds() - before_game) / (2 * CROWD) * MICRO, unary * MICRO)
     return [create, whole, chain, table, ticket, seat]
 
 
@@ -114,7 +119,7 @@ async def _round_trip(echo: Server) -> float:
     return quantile(sorted(taken), 0.5)
 
 
-async def _tables_of_two(matchmaking: Server, run: int) -> list[float]:
+async def _waits(matchmaking: Server, run: int) -> list[float]:
     """Seconds from the second ticket's creation to its assignment on the stream; the first one waits already."""
     waits = []
     async with channels_to(matchmaking.target, 1) as channels:
@@ -123,19 +128,33 @@ async def _tables_of_two(matchmaking: Server, run: int) -> list[float]:
             first, second = (player(f"queue-{run}-{pair}-{number}") for number in range(2))
             await _queue(stub, first)
             began = time.monotonic()
-            ticket_id = await _queue(stub, second)
-            request = queue_pb.WatchTicketRequest(ticket_id=ticket_id)
-            call = stub.WatchTicket(request, metadata=second, timeout=CALL_SECONDS)
-            async for message in call:
-                if message.ticket.state == queue_pb.TICKET_STATE_MATCHED:
-                    waits.append(time.monotonic() - began)
-                    break
-            else:
-                raise BenchError("a ticket ended without a table")
+            await _assigned(stub, await _queue(stub, second), second)
+            waits.append(time.monotonic() - began)
     return waits
 
 
-async def _queue(stub: Any, me: tuple[tuple[str, str], ...]) -> str:
+async def _seat_crowd(matchmaking: Server, run: int) -> None:
+    """Many queue at once and are told of their tables."""
+    async with channels_to(matchmaking.target) as channels:
+        stubs: list[Any] = [matchmaking_service_pb2_grpc.MatchmakingServiceStub(channel) for channel in channels]
+
+        async def seat(number: int) -> None:
+            me, stub = player(f"crowd-{run}-{number}"), stubs[number % len(stubs)]
+            await _assigned(stub, await _queue(stub, me), me)
+
+        await asyncio.gather(*(seat(number) for number in range(2 * CROWD)))
+
+
+async def _assigned(stub: Any, ticket_id: str, me: Metadata) -> None:
+    """Returns when the stream says where the ticket's table is. Raises BenchError when it says that there is none."""
+    call = stub.WatchTicket(queue_pb.WatchTicketRequest(ticket_id=ticket_id), metadata=me, timeout=CALL_SECONDS)
+    async for message in call:
+        if message.ticket.state == queue_pb.TICKET_STATE_MATCHED:
+            return
+    raise BenchError("a ticket ended without a table")
+
+
+async def _queue(stub: Any, me: Metadata) -> str:
     criteria = queue_pb.TicketCriteria(player_counts=[2])
     request = queue_pb.CreateTicketRequest(request_id=new_id(), criteria=criteria)
     answer = await stub.CreateTicket(request, metadata=me, timeout=CALL_SECONDS)
