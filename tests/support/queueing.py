@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Watch = grpc.aio.UnaryStreamCall[messages.WatchTicketRequest, messages.WatchTicketResponse]
 
-TIMEOUT = 10.0
+TIMEOUT = 30.0
 QUICK: dict[str, Any] = {
     "match_pass_seconds": 0.05,
     "larger_table_wait_seconds": 0.0,

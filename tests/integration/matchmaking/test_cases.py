@@ -55,7 +55,7 @@ async def test_m1_a_player_who_queues_twice_at_once_has_one_ticket(store_url: st
 
 
 async def test_m2_everybody_of_a_crowd_gets_one_seat(store_url: str, rooms: FakeMatchRooms) -> None:
-    players = [Player(f"player-{number}") for number in range(80)]
+    players = [Player(f"player-{number}") for number in range(400)]
     async with (
         running_replica(store_url, rooms.target) as one,
         running_replica(store_url, rooms.target) as other,
@@ -63,13 +63,13 @@ async def test_m2_everybody_of_a_crowd_gets_one_seat(store_url: str, rooms: Fake
         tickets = await asyncio.gather(
             *(player.play((one, other)[number % 2], [4]) for number, player in enumerate(players))
         )
-        assert len(rooms.rooms) == 20
+        assert len(rooms.rooms) == 100
         assert all(len(room.seats) == 4 for room in rooms.rooms.values())
         assert sorted(rooms.players) == sorted(player.player_id for player in players)
         for player, ticket in zip(players, tickets, strict=True):
             assert (ticket.assignment.room_id, ticket.assignment.seat) == rooms.room_of(player.player_id)
         matched = [replica.sample("tickets_total", event="matched") for replica in (one, other)]
-        assert sum(matched) == 80
+        assert sum(matched) == 400
         await eventually(lambda: no_live_tickets(one, other), "the gauges are back at 0")
 
 
