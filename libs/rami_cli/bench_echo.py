@@ -3,8 +3,8 @@
     python -m rami_cli.bench_echo
 
 Answers are as long as the first four bytes of a request say (big-endian). `Call` is a unary call, `Talk` answers every
-message of a stream, `Watch` is a stream that writes whenever a topic is due, and `Drive` makes topics due: at a rate,
-for a time. Its answer is how many messages were written.
+message of a stream, `Watch` is a stream that writes whenever it is told to, and `Drive` tells all of them, again and
+again for a time, as soon as everybody has written. Its answer is how many messages were written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 import struct
 import sys
 import time
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "rami.bench.Echo"
 SIZE: Final = struct.Struct(">I")
-DRIVE: Final = struct.Struct(">IIdd")
-"""Topics, bytes of a message, topics that are due in a second, seconds."""
+DRIVE: Final = struct.Struct(">Id")
+"""Bytes of a message, seconds."""
+LOOK_SECONDS: Final = 0.005
 LARGEST: Final = 1 << 16
 NO_STORE: Final = "redis://127.0.0.1:1"
 """Settings want one; nobody connects to it."""
@@ -47,7 +47,7 @@ class Echo:
     """The handlers."""
 
     def __init__(self) -> None:
-        self._watchers: dict[int, list[asyncio.Queue[bytes]]] = defaultdict(list)
+        self._watchers: set[asyncio.Queue[bytes]] = set()
 
     async def call(self, request: bytes, _: object) -> bytes:
         """A unary call."""
@@ -58,29 +58,27 @@ class Echo:
         async for request in requests:
             yield _ANSWER[: SIZE.unpack_from(request)[0]]
 
-    async def watch(self, request: bytes, _: object) -> AsyncIterator[bytes]:
-        """A message whenever the topic, which the request is, is due; an empty one first."""
+    async def watch(self, _request: bytes, _: object) -> AsyncIterator[bytes]:
+        """A message whenever there is one; an empty one first."""
         due: asyncio.Queue[bytes] = asyncio.Queue()
-        watchers = self._watchers[SIZE.unpack(request)[0]]
-        watchers.append(due)
+        self._watchers.add(due)
         try:
             yield b""
             while True:
                 yield await due.get()
         finally:
-            watchers.remove(due)
+            self._watchers.discard(due)
 
     async def drive(self, request: bytes, _: object) -> bytes:
-        """Makes topics due, one after the other."""
-        topics, size, rate, seconds = DRIVE.unpack(request)
-        message, written, began = _ANSWER[:size], 0, time.monotonic()
-        for number in range(round(rate * seconds)):
-            wait = began + number / rate - time.monotonic()
-            if wait > 0:
-                await asyncio.sleep(wait)
-            for due in self._watchers[number % topics]:
+        """A message for everybody, and again when all have taken theirs."""
+        size, seconds = DRIVE.unpack(request)
+        message, written, until = _ANSWER[:size], 0, time.monotonic() + seconds
+        while time.monotonic() < until:
+            for due in self._watchers:
                 due.put_nowait(message)
-                written += 1
+            written += len(self._watchers)
+            while any(not due.empty() for due in self._watchers):  # noqa: ASYNC110 - a look costs less than a signal each
+                await asyncio.sleep(LOOK_SECONDS)
         return SIZE.pack(written)
 
 
