@@ -170,25 +170,25 @@ def draw_comparison(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def markdown_figures(reports: Sequence[Path]) -> str:
-    """The figures of reports as one table for a page. Raises OSError, and BenchError for files that are none."""
-    lines = ["| figure | measured | times its yardstick | yardstick | goal |", "| --- | ---: | ---: | --- | --- |"]
+    """The figures of reports as one table for a page: ratios where there are any, for values are those of one machine.
+
+    Raises OSError, and BenchError for files that are none.
+    """
+    lines = ["| figure | times its yardstick, or value | yardstick | goal |", "| --- | ---: | --- | --- |"]
     for report in reports:
-        lines.append(f"| **`make bench PART={report.stem}`** | | | | |")
+        lines.append(f"| **`make bench PART={report.stem}`** | | | |")
         for row in read_rows(report).values():
-            if row["median"] is None:
-                lines.append(f"| {row['name']} | | | {row['note']} | |")
-                continue
-            ratio = f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}" if row["ratio"] is not None else ""
-            beside = f"{amount(row['yardstick_median'])} {row['yardstick']}" if row["ratio"] is not None else ""
+            name = f"{row['name']} ({row['note']})" if row["note"] else row["name"]
+            shown = ""
+            if row["ratio"] is not None:
+                shown = f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}"
+            elif row["median"] is not None:
+                shown = f"{amount(row['median'])} {row['unit']}"
             sign = "≥" if row["more_is_better"] else "≤"
-            goal = (
-                f"{sign} {row['goal']:g}: {'reached' if row['reached'] else 'missed'}"
-                if row["goal"] is not None
-                else ""
-            )
-            note = f" ({row['note']})" if row["note"] else ""
-            measured = f"{amount(row['median'])} {row['unit']}"
-            lines.append(f"| {row['name']}{note} | {measured} | {ratio} | {beside} | {goal} |")
+            goal = ""
+            if row["reached"] is not None:
+                goal = f"{sign} {row['goal']:g}: {'reached' if row['reached'] else 'missed'}"
+            lines.append(f"| {name} | {shown} | {row['yardstick'] or ''} | {goal} |")
     return "\n".join(lines)
 
 
