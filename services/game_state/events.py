@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from game_state.projection import encode_cursor, timestamp
-from game_state.steps import hides_card, hides_nothing, played_parts, played_seat, seat_to_move
+from game_state.steps import hides_card, played_parts, played_seat, privileged_seats, seat_to_move
 from rami.game.v1 import event_pb2
 from rami.store.v1 import step_pb2
 from rami_engine import Phase, starting_seat, starting_stock
@@ -38,14 +38,14 @@ def encode_event(version: int, step: step_pb2.Step, viewer: int | None) -> bytes
 class CommittedStep:
     """A step of a room's history, and the encodings of its event: each is made once, when a viewer needs it."""
 
-    __slots__ = ("_by_viewer", "_public", "_same_for_all", "previous_commit", "step", "version")
+    __slots__ = ("_by_viewer", "_privileged", "_public", "previous_commit", "step", "version")
 
     def __init__(self, version: int, previous_commit: bytes, step: step_pb2.Step) -> None:
         self.version = version
         self.previous_commit = previous_commit
         """The commit id of the version before; empty for the first."""
         self.step = step
-        self._same_for_all = hides_nothing(step)
+        self._privileged = privileged_seats(step)
         self._by_viewer: dict[int | None, bytes] = {}
         self._public: list[event_pb2.Change] | None = None
 
@@ -67,7 +67,7 @@ class CommittedStep:
 
     def encoded(self, viewer: int | None) -> bytes:
         """The serialized rami.game.v1.Event for a seat, or for spectators with None."""
-        key = None if self._same_for_all else viewer
+        key = viewer if self._privileged is None or viewer in self._privileged else None
         encoded = self._by_viewer.get(key)
         if encoded is None:
             encoded = encode_event(self.version, self.step, key)

@@ -57,11 +57,15 @@ def public_change(change: event_pb2.Change) -> step_pb2.StepChange:
     return step_pb2.StepChange(public=change.SerializeToString())
 
 
-def hides_nothing(step: step_pb2.Step) -> bool:
-    """Whether the event of a step is the same for every viewer."""
-    return not any(
-        change.HasField("dealt") or (change.HasField("played") and hides_card(change.played)) for change in step.changes
-    )
+def privileged_seats(step: step_pb2.Step) -> frozenset[int] | None:
+    """The seats that see more of a step than everybody else does; None where each sees something of its own."""
+    seats = []
+    for change in step.changes:
+        if change.HasField("dealt"):
+            return None
+        if change.HasField("played") and hides_card(change.played):
+            seats.append(played_seat(change.played))
+    return frozenset(seats)
 
 
 def hides_card(played: step_pb2.PlayedChange) -> bool:
