@@ -41,8 +41,8 @@ READS = 0.1
 commit, and whoever waits for what is legal then reads the room.
 """
 ENCODINGS = 1.17
-"""Encodings of an event on average, however many watch: one where nothing is hidden, one more for a seat that draws from
-the stock, and one for each kind of viewer where cards are dealt.
+"""Encodings of an event on average, however many watch: one where nothing is hidden, one more for a seat that draws
+from the stock, and one for each kind of viewer where cards are dealt.
 """
 SERIALIZED = 8.17
 """Protobuf messages made into bytes, for an action, on average."""
