@@ -14,7 +14,7 @@ base-128 number, lowest group first.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rami_engine.cards import DECK_SIZE, Card, Mask, cards_of
 from rami_engine.errors import HistoryError
@@ -22,6 +22,9 @@ from rami_engine.rules import MAX_PLAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_SEAT_SHIFTS: Final = (4, 7, 10)
+"""Where in its two bytes stand the seats that discarded, took and laid a card."""
 
 
 class CardTrace(NamedTuple):
@@ -137,7 +140,7 @@ def _base_128(number: int) -> bytes:
 def _decoded_traces(encoded: Iterator[int]) -> Iterator[CardTrace]:
     for card in encoded:
         seats = _next_byte(encoded) << 8 | _next_byte(encoded)
-        discarded_by, taken_by, laid_by = (_decoded_seat(seats >> shift) for shift in (4, 7, 10))
+        discarded_by, taken_by, laid_by = (_decoded_seat(seats >> shift) for shift in _SEAT_SHIFTS)
         passed_by = seats & 0xF
         if card >= DECK_SIZE or not seats:
             raise HistoryError("a card that does not exist, or to which nothing happened")

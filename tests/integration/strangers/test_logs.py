@@ -255,6 +255,7 @@ def ways_of_writing(secret: bytes) -> Iterable[str]:
 
 
 def around(page: str, found: str) -> str:
-    """The line in which something stands."""
+    """What something stands in, and the beginning of the line."""
     place = page.index(found)
-    return repr(page[page.rfind("\n", 0, place) + 1 : page.find("\n", place)][:1500])
+    begin = page.rfind("\n", 0, place) + 1
+    return repr(f"{page[begin : begin + 200]} … {page[max(begin, place - 200) : place + 200]}")
