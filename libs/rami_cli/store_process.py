@@ -63,7 +63,7 @@ async def run(directory: Path, port: int) -> int:
 
 def remove_folder(folder: Path) -> None:
     """Removes a folder with all that is in it; again for a while when somebody still wrote to it meanwhile."""
-    for _ in range(50):
+    for _ in range(200):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return
@@ -92,6 +92,8 @@ def main() -> int:
         return asyncio.run(run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0"))))
     finally:
         if arguments.orphan_removes is not None and os.getppid() != parent:
+            # Nobody else is left to do it: a signal that comes late must not end it half-way.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             remove_folder(arguments.orphan_removes)
 
 
