@@ -36,7 +36,7 @@ WARM = 5
 WATCHERS = ("carol", "dave", "erin")
 COMMANDS = {"evalsha": 1, "getrange": 1, "xadd": 1, "set": 1, "zadd": 1, "pexpire": 1, "spublish": 1}
 """Commands of the store for an action, the ones of its script included: one call, one commit, no read."""
-READS = 0.1
+READS = 0.2
 """Reads for an action at most, the script's own apart. Now and then the news of a step overtakes the answer to its own
 commit, and whoever waits for what is legal then reads the room.
 """
@@ -48,7 +48,7 @@ SERIALIZED = 8.17
 """Protobuf messages made into bytes, for an action, on average."""
 RULES = ("check", "apply", "legal_actions", "copy")
 """What asks the rules or copies a match: each once for an action, the list of legal ones for whoever is next."""
-ENGINE_CALLS = 11.3
+ENGINE_CALLS = 12.0
 """Calls from outside into the engine, for an action, on average, conversions of cards and actions included: 10.6, and
 those of the rooms that are read again.
 """
