@@ -68,6 +68,7 @@ Matchmaking = Annotated[
     str, typer.Option(help="gRPC target of the matchmaking service, or of an edge, for signing in as a guest.")
 ]
 Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer token; none signs in as a guest.")]
+# Commands need not look at it: the callback has chosen the language before they run.
 Language = Annotated[
     str | None,
     typer.Option(
@@ -153,7 +154,7 @@ def demo(
     chaos: Annotated[
         bool, typer.Option("--chaos", help="Kill every process once while the match is played, and lose no move.")
     ] = False,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Play a real match through all services, show it, and verify its replay. Needs nothing and leaves nothing."""
     run_command(run_demo(DemoOptions(seats, seed, plain, pace, save, chaos)))
@@ -175,7 +176,7 @@ def play(
     hint: Annotated[bool, typer.Option("--hint", help="Show what the strongest bot would do in your place.")] = False,
     plain: Plain = False,
     save: Save = None,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Take a seat against bots. Starts a cluster unless --game names one."""
     run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)))
@@ -189,7 +190,7 @@ def watch(
     matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
     token: Token = None,
     plain: Plain = False,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Watch a room until its match is over."""
 
@@ -213,7 +214,7 @@ def replay(
     token: Token = None,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter after each step.")] = False,
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Verify a replay and read it, all hands face up."""
     file = _replay_file(source)
@@ -247,7 +248,7 @@ def verify_command(
     receipt: Annotated[
         Path | None, typer.Option(help="What a client wrote down while it played.", exists=True, dir_okay=False)
     ] = None,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Check a replay from its commitment to its winner, and name the place where it was tampered with."""
 
@@ -268,7 +269,7 @@ def replays_command(
     day: Annotated[str | None, typer.Option(help="Only matches that ended on this day, YYYY-MM-DD (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most matches to list.")] = 50,
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """List the archive of finished matches, or open one of it."""
 
@@ -306,7 +307,7 @@ def inspect(
     game: Game = DEFAULT_GAME,
     matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
     token: Token = None,
-    language: Language = None,  # noqa: ARG001 - the option's callback has chosen it
+    _language: Language = None,
 ) -> None:
     """Show a room as it stood at a version: hands, melds, piles and scores."""
 
