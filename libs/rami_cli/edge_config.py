@@ -137,7 +137,8 @@ def _route(match: dict[str, str], kind: str, *, stream: bool) -> dict[str, Any]:
                         },
                     }
                 ],
-                "host_selection_retry_max_attempts": "5",
+                # Each attempt draws again: of two replicas, one in 2^5 rooms would only ever draw the dead one.
+                "host_selection_retry_max_attempts": "30",
             },
         },
         "typed_per_filter_config": {
