@@ -7,7 +7,9 @@ opens it again when it breaks for a reason that may pass. Reasons that do not pa
 from __future__ import annotations
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
 from weakref import WeakSet
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from types import TracebackType
 
+    from google.protobuf.timestamp_pb2 import Timestamp
+
     from rami.game.v1 import event_pb2
     from rami_client.calls import Calls
     from rami_engine import SeatView
@@ -42,6 +46,7 @@ LISTENER_LIMIT: Final = 1_000
 """Updates kept for a listener that does not keep up; then they give way to the latest state."""
 
 _DIVERGENCE_LIMIT: Final = 5
+_CLOCK_SAMPLES: Final = 32
 PASSING_CODES: Final = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -83,6 +88,7 @@ class Follower(ABC):
         self._divergences = 0
         self._stream: Stream | None = None
         self._reopening = False
+        self._clock: deque[float] = deque(maxlen=_CLOCK_SAMPLES)
 
     @abstractmethod
     def _open(self) -> Stream:
@@ -118,6 +124,20 @@ class Follower(ABC):
     def seat(self) -> int | None:
         """The viewer's seat; None for a spectator, and while it is unknown."""
         return self._mirror.seat
+
+    @property
+    def clock_offset_seconds(self) -> float:
+        """How far the store's clock, which deadlines are told in, is ahead of this one's; 0 while it is unknown."""
+        # A message can only come late, by no less than its way takes: the greatest distance is the nearest.
+        return max(self._clock, default=0.0)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the turn that is played, never below 0; None without a limit, and while nobody may act."""
+        turn = self.room.turn
+        if not turn.HasField("deadline"):
+            return None
+        return max(0.0, _seconds(turn.deadline) - time.time() - self.clock_offset_seconds)
 
     @property
     def over(self) -> bool:
@@ -295,14 +315,23 @@ class Follower(ABC):
 
     def _take_news(self, message: News) -> None:
         if message.HasField("snapshot"):
+            if message.snapshot.HasField("time"):
+                self._hear_clock(message.snapshot.time)
             self._tell(self._mirror.take_snapshot(message.snapshot))
         for event in message.events:
+            if event.HasField("time"):
+                self._hear_clock(event.time)
             update = self._mirror.take_event(event)
             if update is not None:
                 self._divergences = 0
                 self._tell(update)
         if message.HasField("legal_actions"):
             self._mirror.take_legal_actions(message.legal_actions)
+        if message.heartbeat.HasField("time"):
+            self._hear_clock(message.heartbeat.time)
+
+    def _hear_clock(self, stored: Timestamp) -> None:
+        self._clock.append(_seconds(stored) - time.time())
 
     def _tell(self, update: Update) -> None:
         self._record(update)
@@ -329,6 +358,10 @@ class Follower(ABC):
         for queue in self._listeners:
             queue.put_nowait(None)
         self._wake()
+
+
+def _seconds(stored: Timestamp) -> float:
+    return stored.seconds + stored.nanos / 1e9
 
 
 def _broken(description: str) -> UnavailableError:

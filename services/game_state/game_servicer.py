@@ -156,7 +156,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
 
     async def GetView(self, request: pb.GetViewRequest, _context: Context) -> pb.GetViewResponse:
         room, player_id = await self._readable_room(request.room_id)
-        response = pb.GetViewResponse(snapshot=snapshot_message(room, player_id))
+        response = pb.GetViewResponse(snapshot=snapshot_message(room, player_id, self._repository.now_ms()))
         legal = _legal_actions(room, player_id, room.version)
         if legal is not None:
             response.legal_actions.MergeFromString(legal)

@@ -146,12 +146,13 @@ def decided_result_message(match: MatchState) -> rules_pb2.MatchResult | None:
     )
 
 
-def snapshot_message(room: Room, player_id: str, *, rewound: bool = False) -> event_pb2.Snapshot:
-    """The whole room as a player sees it."""
+def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> event_pb2.Snapshot:
+    """The whole room as a player sees it, at a moment of the store's clock."""
     message = event_pb2.Snapshot(
         room=room_message(room, player_id),
         cursor=encode_cursor(room.version, room.commit_id),
         rewound=rewound,
+        time=timestamp(now_ms),
     )
     if room.match is not None:
         message.view.CopyFrom(view_to_proto(seat_view(room.match, room.seat_of(player_id))))

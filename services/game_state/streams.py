@@ -279,7 +279,7 @@ class RoomStream:
 
     def _snapshot(self, room: Room, *, rewound: bool = False) -> bytes:
         self._place = Place(room.version, room.commit_id)
-        message = snapshot_message(room, self._player_id, rewound=rewound)
+        message = snapshot_message(room, self._player_id, self._parts.repository.now_ms(), rewound=rewound)
         return encode_field(_SNAPSHOT, message.SerializeToString()) + self._legal_actions(room)
 
     async def _legal_actions_after(self, step: CommittedStep) -> bytes:

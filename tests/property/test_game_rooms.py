@@ -183,7 +183,7 @@ class Viewer:
 
     def look(self, room: Room) -> None:
         self.seat = room.seat_of(self.player_id)
-        self.mirror.take_snapshot(snapshot_message(room, self.player_id))
+        self.mirror.take_snapshot(snapshot_message(room, self.player_id, 0))
 
     def hear(self, room: Room, step: CommittedStep) -> None:
         if room.seat_of(self.player_id) != self.seat:
@@ -236,7 +236,7 @@ def twin_for(room: Room, viewer: int | None, chance: random.Random) -> Room:
 def seen(room: Room, player_id: str) -> list[bytes]:
     """Everything that can be read of a room by a player."""
     seat = room.seat_of(player_id)
-    messages = [room_message(room, player_id), snapshot_message(room, player_id)]
+    messages = [room_message(room, player_id), snapshot_message(room, player_id, 0)]
     read = [message.SerializeToString(deterministic=True) for message in messages]
     if seat is not None and room.turn_seat() == seat:
         read.append(encoded_legal_actions(room, seat))

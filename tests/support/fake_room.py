@@ -71,6 +71,10 @@ class FakeRoom:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     deals_at_once: bool = True
     """The next round is dealt in the step that ends one; else a test commits the deal."""
+    turn_seconds: int = 0
+    """How long a turn may take; 0 for no limit."""
+    late_seconds: int = 0
+    """How long after the latest step snapshots are made."""
     holds: set[int] = field(default_factory=set)
     """Versions that are not sent: the next one makes a gap."""
 
@@ -111,7 +115,7 @@ class FakeRoom:
             rules_id="cardverse.rami",
             rules_version="1.1.0",
             version=self.version,
-            turn=self.turn(self.match),
+            turn=self.turn(self.match, self.version),
         )
         if self.match is not None:
             room.entropies.extend(self.entropies)
@@ -126,10 +130,14 @@ class FakeRoom:
             return room_pb2.Seat(seat=number, player=player, entropy_set=bool(self.entropies[number]))
         return room_pb2.Seat(seat=number, bot=room_pb2.SeatedBot(bot="easy"))
 
-    def turn(self, match: MatchState | None) -> room_pb2.Turn | None:
+    def turn(self, match: MatchState | None, version: int) -> room_pb2.Turn | None:
+        """Whose turn it is in a version, which every step gives a new clock."""
         if match is None or match.phase not in (Phase.DRAW, Phase.PLAY) or match.round is None:
             return None
-        return room_pb2.Turn(seat=match.round.turn, phase=phase_to_proto(match.phase))
+        turn = room_pb2.Turn(seat=match.round.turn, phase=phase_to_proto(match.phase))
+        if self.turn_seconds:
+            turn.deadline.seconds = self.time(version).seconds + self.turn_seconds
+        return turn
 
     def result(self) -> rules_pb2.MatchResult:
         assert self.match is not None
@@ -145,11 +153,12 @@ class FakeRoom:
             time=self.time(step.version),
             cursor=self.cursor(step.version),
             changes=[project(viewer) for project in step.projections],
-            turn=self.turn(step.match),
+            turn=self.turn(step.match, step.version),
         )
 
     def snapshot(self, viewer: int | None, *, rewound: bool) -> event_pb2.Snapshot:
         message = event_pb2.Snapshot(room=self.message(), cursor=self.cursor(self.version), rewound=rewound)
+        message.time.seconds = self.time(self.version).seconds + self.late_seconds
         if self.match is not None:
             message.view.CopyFrom(view_to_proto(seat_view(self.match, viewer)))
         return message

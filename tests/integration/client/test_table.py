@@ -94,6 +94,21 @@ async def test_a_whole_match_is_played_and_verified() -> None:
         assert verify(replay, receipt).sightings == room.version
 
 
+async def test_what_is_left_of_a_turn_is_counted_by_the_clock_of_the_store() -> None:
+    async with playing(["ann", "bob"]) as (_, room, client, table):
+        assert table.seconds_left is None, "there is no limit"
+        room.turn_seconds = 3600
+        room.late_seconds = 2700
+        # The store's clock is years behind this machine's, and the turn is three quarters over.
+        async with client.watch(room.room_id) as watching:
+            assert watching.clock_offset_seconds < -1_000_000
+            assert watching.seconds_left is not None
+            assert 800 < watching.seconds_left <= 900
+        room.late_seconds = 3601
+        async with client.watch(room.room_id) as watching:
+            assert watching.seconds_left == 0.0
+
+
 async def test_the_entropy_is_random_and_comes_after_the_commitment() -> None:
     entropies = set()
     for _ in range(2):

@@ -65,6 +65,23 @@ async def test_a_stream_begins_with_a_snapshot_and_goes_on_with_every_event(twin
         assert len(event.cursor) == 16
 
 
+async def test_snapshots_tell_the_time_of_the_store_and_with_it_what_is_left_of_a_turn(
+    game: Cluster, store_url: str
+) -> None:
+    room, (ann, bob) = await begun(game, "ann", "bob")
+    with StoreView(store_url) as store:
+        before = store.now_ms()
+        looked = (await ann.view(room.room_id)).snapshot
+        async with Watch(bob, room.room_id) as watch:
+            followed = (await watch.read()).snapshot
+        after = store.now_ms()
+    # The services follow the store's clock to within some milliseconds.
+    for snapshot in (looked, followed):
+        assert before - 1000 <= snapshot.time.ToMilliseconds() <= after + 1000
+        left_ms = snapshot.room.turn.deadline.ToMilliseconds() - snapshot.time.ToMilliseconds()
+        assert left_ms <= 61_000, "the turn has begun before the snapshot was made"
+
+
 @pytest.mark.parametrize("replica", [0, 1])
 async def test_a_cursor_brings_exactly_what_came_after_it(twins: Cluster, replica: int) -> None:
     room, (ann, bob) = await begun(twins, "ann", "bob")

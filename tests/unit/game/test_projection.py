@@ -68,7 +68,7 @@ def test_entropies_are_public_once_the_match_has_started_and_not_before() -> Non
     table = Table(["ann", "bot:easy"])
     table.entropy("ann", b"from ann")
     assert list(room_message(table.room, "ann").entropies) == []
-    assert b"from ann" not in snapshot_message(table.room, "bob").SerializeToString()
+    assert b"from ann" not in snapshot_message(table.room, "bob", table.now_ms).SerializeToString()
     table.start()
 
     assert list(room_message(table.room, "stranger").entropies) == [b"from ann", b""]
@@ -77,7 +77,7 @@ def test_entropies_are_public_once_the_match_has_started_and_not_before() -> Non
 def test_r7_room_and_view_name_the_rules_that_are_played() -> None:
     table = Table(["ann", "bot:easy"])
     table.start()
-    snapshot = snapshot_message(table.room, "ann")
+    snapshot = snapshot_message(table.room, "ann", table.now_ms)
 
     for message in (snapshot.room, snapshot.view):
         assert (message.rules_id, message.rules_version) == (RULES_ID, RULES_VERSION) == ("cardverse.rami", "1.1.0")
@@ -88,15 +88,19 @@ def test_a_hand_is_in_the_view_of_its_seat_alone() -> None:
     table.start()
     own = [card + 1 for card in cards_of(table.round.hands[1])]
 
-    assert list(snapshot_message(table.room, "bob").view.hand) == own
-    assert list(snapshot_message(table.room, "ann").view.hand) != own
-    spectator = snapshot_message(table.room, "stranger").view
+    assert list(snapshot_message(table.room, "bob", table.now_ms).view.hand) == own
+    assert list(snapshot_message(table.room, "ann", table.now_ms).view.hand) != own
+    spectator = snapshot_message(table.room, "stranger", table.now_ms).view
     assert list(spectator.hand) == []
     assert not spectator.HasField("seat")
 
 
+def test_a_snapshot_tells_the_time_of_the_store() -> None:
+    assert snapshot_message(Table(["ann", "bob"]).room, "ann", 1_700_000_000_123).time == timestamp(1_700_000_000_123)
+
+
 def test_a_lobby_has_no_view() -> None:
-    assert not snapshot_message(Table(["ann", "bob"]).room, "ann").HasField("view")
+    assert not snapshot_message(Table(["ann", "bob"]).room, "ann", 0).HasField("view")
 
 
 def test_the_pace_of_bots_is_shown_where_the_room_has_one_of_its_own() -> None:

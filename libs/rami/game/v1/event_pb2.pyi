@@ -548,6 +548,7 @@ class Snapshot(_message.Message):
     VIEW_FIELD_NUMBER: _builtins.int
     CURSOR_FIELD_NUMBER: _builtins.int
     REWOUND_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
     cursor: _builtins.bytes
     """Where the snapshot stands in the history: resume after it with this cursor. Opaque."""
     rewound: _builtins.bool
@@ -562,6 +563,12 @@ class Snapshot(_message.Message):
     def view(self) -> _view_pb2.SeatView:
         """The match as the viewer may see it; unset before the match."""
 
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """The store's time when the snapshot was made: what is left until a deadline is counted from here, whatever the
+        client's own clock says.
+        """
+
     def __init__(
         self,
         *,
@@ -569,10 +576,11 @@ class Snapshot(_message.Message):
         view: _view_pb2.SeatView | None = ...,
         cursor: _builtins.bytes = ...,
         rewound: _builtins.bool = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["room", b"room", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["room", b"room", "time", b"time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "rewound", b"rewound", "room", b"room", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "rewound", b"rewound", "room", b"room", "time", b"time", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

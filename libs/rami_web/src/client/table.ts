@@ -155,6 +155,7 @@ export abstract class Table<Message extends News = News> {
   protected takeNews(message: News): void {
     const { snapshot } = message;
     if (snapshot) {
+      this.hearClock(snapshot.time);
       this.state = afterSnapshot(snapshot, this.playerId);
       this.tell({ state: this.state, changes: [], snapshot: true, rewound: snapshot.rewound, event: undefined });
     }
