@@ -172,13 +172,16 @@ class Client(Queueing, Lookups):
         )
         return (await self._calls.unary(self._game.CreateRoom, request)).room
 
-    async def get_room(self, room_id: str) -> room_pb2.Room:
-        """A room as this player may see it.
+    async def get_room(self, room_id: str = "", *, join_code: str = "") -> room_pb2.Room:
+        """A room as this player may see it, by its id or by its join code, which takes no seat.
 
         >>> (await client.get_room(room.room_id)).seats[0].player.display_name
         'Ada'
+        >>> found = await friend.get_room(join_code=room.join_code)
+        >>> found.room_id == room.room_id, [seat.WhichOneof("holder") for seat in found.seats]
+        (True, ['player', None])
         """
-        request = game.GetRoomRequest(room_id=room_id)
+        request = game.GetRoomRequest(room_id=room_id, join_code=join_code)
         return (await self._calls.unary(self._game.GetRoom, request, room_id=room_id)).room
 
     async def list_rooms(

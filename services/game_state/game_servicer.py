@@ -94,7 +94,13 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         return pb.CreateRoomResponse(room=room_message(room, person.player_id))
 
     async def GetRoom(self, request: pb.GetRoomRequest, _context: Context) -> pb.GetRoomResponse:
-        room, player_id = await self._readable_room(request.room_id)
+        if not request.join_code:
+            room, player_id = await self._readable_room(request.room_id)
+        elif request.room_id:
+            raise InvalidRequest("join_code", "must be empty where the room is named by its id")
+        else:
+            room_id = await self._room_with_code(request.join_code)
+            room, player_id = await self._readable_room(room_id, with_code=True)
         return pb.GetRoomResponse(room=room_message(room, player_id))
 
     async def ListRooms(self, request: pb.ListRoomsRequest, _context: Context) -> pb.ListRoomsResponse:
@@ -108,12 +114,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         if which is None:
             raise InvalidRequest("room", "must be named by its id or join code")
         by_code = which == "join_code"
-        if by_code:
-            room_id = await self._parts.codes.room_of(
-                lambda: self._repository.room_with_code(request.join_code, self._parts.partitions)
-            )
-        else:
-            room_id = request.room_id
+        room_id = await self._room_with_code(request.join_code) if by_code else request.room_id
 
         def judge(draft: Draft) -> int:
             return lobby.join(draft, person, wished, with_code=by_code)
@@ -262,12 +263,18 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             self._parts.hosted.give_back(person.player_id, room_id)
         return room
 
-    async def _readable_room(self, room_id: str) -> tuple[Room, str]:
+    async def _readable_room(self, room_id: str, *, with_code: bool = False) -> tuple[Room, str]:
         """The room as the store has it now, and the caller, who may read it."""
         player_id = current_caller().player_id
         room = await self._repository.get(room_id)
-        require_reader(room, player_id)
+        require_reader(room, player_id, with_code=with_code)
         return room, player_id
+
+    async def _room_with_code(self, join_code: str) -> str:
+        """The id of the room with a join code. Raises JOIN_CODE_NOT_FOUND, and RATE_LIMITED for who guesses."""
+        return await self._parts.codes.room_of(
+            lambda: self._repository.room_with_code(join_code, self._parts.partitions)
+        )
 
     async def _change(self, room_id: str, judge: Callable[[Draft], ResultT], request: Mutation) -> Changed[ResultT]:
         """Change a room for the caller, once for each request id."""

@@ -1,7 +1,8 @@
 """Join codes are short, so that people can tell them to each other: who guesses at them is slowed down.
 
-Only wrong codes count, and by address, since a stranger can be any number of guests. An address that has used up its
-wrong codes gets no answer to any code for a while, so that a guess that happens to be right is not told either.
+Only wrong codes count, of look-ups and joins together, and by address, since a stranger can be any number of guests.
+An address that has used up its wrong codes gets no answer to any code for a while, so that a guess that happens to be
+right is not told either.
 """
 
 from __future__ import annotations

@@ -51,11 +51,14 @@ def duration(milliseconds: int) -> Duration:
     return Duration(seconds=seconds, nanos=rest * 1_000_000)
 
 
-def require_reader(room: Room, player_id: str) -> None:
-    """Refuse who may not see the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED."""
+def require_reader(room: Room, player_id: str, *, with_code: bool = False) -> None:
+    """Refuse who may not see the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED.
+
+    `with_code`: the reader knows the join code, with which it could sit down in the lobby.
+    """
     if room.seat_of(player_id) is not None or player_id == room.host or room.options.spectators_allowed:
         return
-    if room.options.public and room.status == Status.LOBBY:
+    if (room.options.public or with_code) and room.status == Status.LOBBY:
         return
     raise refused(reasons.ERROR_REASON_SPECTATORS_NOT_ALLOWED, "the room allows no spectators")
 

@@ -127,7 +127,9 @@ REQUESTS: dict[str, Callable[[FuzzWorld], Message]] = {
     "GameService/CreateRoom": lambda w: game.CreateRoomRequest(
         request_id=w.an_id(), options=w.options(), bots=[game.BotSeat(seat=1, bot="easy")], observe=True
     ),
-    "GameService/GetRoom": lambda w: game.GetRoomRequest(room_id=w.a_room()),
+    "GameService/GetRoom": lambda w: game.GetRoomRequest(
+        **w._chance.choice(({"room_id": w.a_room()}, {"join_code": w.hidden.join_code}))
+    ),
     "GameService/ListRooms": lambda w: game.ListRoomsRequest(status=w._chance.randrange(4), page_size=3),  # type: ignore[arg-type]  # a number is a status
     "GameService/JoinRoom": lambda w: game.JoinRoomRequest(
         request_id=w.an_id(), seat=1, **w._chance.choice(({"room_id": w.a_room()}, {"join_code": w.hidden.join_code}))

@@ -112,6 +112,9 @@ class Player:
     async def room(self, room_id: str) -> room_pb2.Room:
         return (await self.call(self.stub.GetRoom, pb.GetRoomRequest(room_id=room_id))).room
 
+    async def room_with(self, code: str) -> room_pb2.Room:
+        return (await self.call(self.stub.GetRoom, pb.GetRoomRequest(join_code=code))).room
+
     async def join(self, room_id: str, seat: int | None = None) -> pb.JoinRoomResponse:
         request = pb.JoinRoomRequest(request_id=request_id(), room_id=room_id, seat=seat)
         return await self.call(self.stub.JoinRoom, request)

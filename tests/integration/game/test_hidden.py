@@ -63,6 +63,27 @@ async def test_strangers_look_into_public_lobbies_and_leave_when_the_match_begin
     await no_look_for(eve, room.room_id)
 
 
+async def test_who_knows_the_join_code_looks_into_a_private_lobby_and_takes_no_seat(game: Cluster) -> None:
+    ann, eve = game.player("ann"), game.player("eve")
+    room = await ann.create(room_options(3, public=False, spectators=False), {1: "easy"})
+    await ann.bring(room.room_id, b"a secret until the match begins")
+    seen = await eve.room_with(room.join_code.lower())
+    assert seen.room_id == room.room_id
+    assert [seat.WhichOneof("holder") for seat in seen.seats] == ["player", "bot", None]
+    assert seen.join_code == "", "it is shown to those who sit there"
+    assert not seen.entropies
+    assert seen.version == (await ann.room(room.room_id)).version, "looking has changed nothing"
+    await no_look_for(eve, room.room_id)
+
+    await ann.call(
+        ann.stub.UpdateSeats,
+        pb.UpdateSeatsRequest(request_id=request_id(), room_id=room.room_id, changes=[pb.BotSeat(seat=2, bot="easy")]),
+    )
+    await ann.start(room.room_id)
+    assert await refusal(eve.room_with(room.join_code)) == DENIED, "the code is for sitting down"
+    assert (await ann.room_with(room.join_code)).status == room_pb2.ROOM_STATUS_IN_MATCH
+
+
 async def test_who_leaves_a_private_lobby_sees_no_more_of_it(game: Cluster) -> None:
     ann, bob = game.player("ann"), game.player("bob")
     room = await ann.create(room_options(2, public=False, spectators=False))

@@ -154,6 +154,10 @@ async def test_lobbies_refuse(game: Cluster, store_url: str) -> None:
         )
         for code in ("", "AAAAAA", "no code", room.join_code + "A", "ü" * 6, "A" * 10_000):
             assert await refusal(eve.join_with(code)) == Refusal("NOT_FOUND", "JOIN_CODE_NOT_FOUND", {})
+            if code:
+                assert await refusal(eve.room_with(code)) == Refusal("NOT_FOUND", "JOIN_CODE_NOT_FOUND", {})
+        both = pb.GetRoomRequest(room_id=room_id, join_code=room.join_code)
+        assert await refusal(ask(bob, "GetRoom", both)) == invalid("join_code")
         assert await refusal(ask(eve, "JoinRoom", pb.JoinRoomRequest(request_id=request_id()))) == invalid("room")
         assert await refusal(eve.leave(room_id)) == Refusal("PERMISSION_DENIED", "NOT_SEATED", {})
         assert await refusal(eve.bring(room_id, b"e")) == Refusal("PERMISSION_DENIED", "NOT_SEATED", {})

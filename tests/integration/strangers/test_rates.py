@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -195,10 +196,14 @@ async def test_who_guesses_at_join_codes_is_slowed_down(store_url: str, bots: Fa
         open_room = await ann.create(room_options(4))
         for _ in range(10):
             assert (await bob.join_with(room.join_code)).room.room_id == room.room_id, "right codes cost nothing"
+            assert (await bob.room_with(room.join_code)).room_id == room.room_id, "nor do look-ups with them"
         wrong = ["AAAAAA", "BBBBBB", "garbage", *(f"{number:06}" for number in range(20))]
-        answers = await asyncio.gather(*(refusal(eve.join_with(code)) for code in wrong))
+        ways = itertools.cycle((eve.join_with, eve.room_with))
+        answers = await asyncio.gather(*(refusal(way(code)) for code, way in zip(wrong, ways, strict=False)))
         assert sorted({answer.reason for answer in answers}) == ["JOIN_CODE_NOT_FOUND", "RATE_LIMITED"]
         assert sum(answer.reason == "JOIN_CODE_NOT_FOUND" for answer in answers) == 3
-        limited = await refusal(cluster.player("another guest").join_with(room.join_code))
-        assert limited == ("RESOURCE_EXHAUSTED", "RATE_LIMITED", {"limit": "wrong_codes_per_address"})
+        other = cluster.player("another guest")
+        for way in (other.join_with, other.room_with):
+            limited = await refusal(way(room.join_code))
+            assert limited == ("RESOURCE_EXHAUSTED", "RATE_LIMITED", {"limit": "wrong_codes_per_address"})
         assert (await eve.join(open_room.room_id)).room.room_id == open_room.room_id, "other ways in stay open"

@@ -87,21 +87,25 @@ Global___CreateRoomResponse: _TypeAlias = CreateRoomResponse  # noqa: Y015
 
 @_typing.final
 class GetRoomRequest(_message.Message):
-    """Asks for a room."""
+    """Asks for a room, by its id or by its join code; both is INVALID_ARGUMENT."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ROOM_ID_FIELD_NUMBER: _builtins.int
+    JOIN_CODE_FIELD_NUMBER: _builtins.int
     room_id: _builtins.str
     """The id of the room."""
+    join_code: _builtins.str
+    """Its join code, letters in either case: shows whom one would sit down with, and takes no seat."""
     def __init__(
         self,
         *,
         room_id: _builtins.str = ...,
+        join_code: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["room_id", b"room_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["join_code", b"join_code", "room_id", b"room_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

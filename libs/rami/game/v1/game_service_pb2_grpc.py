@@ -147,7 +147,8 @@ class GameServiceServicer:
 
     def GetRoom(self, request, context):
         """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
-        spectators are not allowed, unless the room is public and its match has not started.
+        spectators are not allowed, unless the match has not started and the room is public or asked for by its join
+        code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -49,7 +49,8 @@ class GameServiceStub:
     """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND."""
     GetRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetRoomRequest, _game_service_pb2.GetRoomResponse]
     """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
-    spectators are not allowed, unless the room is public and its match has not started.
+    spectators are not allowed, unless the match has not started and the room is public or asked for by its join
+    code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
     """
     ListRooms: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]
     """Lists public rooms, newest first. Read only."""
@@ -132,7 +133,8 @@ class GameServiceAsyncStub(GameServiceStub):
     """Creates a room with the caller as its host. Idempotent by request_id. NOT_FOUND BOT_NOT_FOUND."""
     GetRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetRoomRequest, _game_service_pb2.GetRoomResponse]  # type: ignore[assignment]
     """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
-    spectators are not allowed, unless the room is public and its match has not started.
+    spectators are not allowed, unless the match has not started and the room is public or asked for by its join
+    code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
     """
     ListRooms: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]  # type: ignore[assignment]
     """Lists public rooms, newest first. Read only."""
@@ -224,7 +226,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.GetRoomResponse, _abc.Awaitable[_game_service_pb2.GetRoomResponse]]:
         """Reads a room. Read only. PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for players without a seat where
-        spectators are not allowed, unless the room is public and its match has not started.
+        spectators are not allowed, unless the match has not started and the room is public or asked for by its join
+        code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
         """
 
     @_abc_1.abstractmethod

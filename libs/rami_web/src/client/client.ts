@@ -117,8 +117,11 @@ export class RamiClient {
     return present((await unary(this.context, this.game.createRoom, request)).room);
   }
 
-  async getRoom(roomId: string): Promise<Room> {
-    return present((await unary(this.context, this.game.getRoom, { roomId }, roomId)).room);
+  /** A room by its id, or by its join code: shows whom one would sit down with, and takes no seat. */
+  async getRoom(by: string | { joinCode: string }): Promise<Room> {
+    const request = typeof by === "string" ? { roomId: by } : by;
+    const roomId = typeof by === "string" ? by : "";
+    return present((await unary(this.context, this.game.getRoom, request, roomId)).room);
   }
 
   /** Public rooms, newest first. */

@@ -108,6 +108,9 @@ test("two browsers at one table: invited by code, one leaves, autopilot plays, a
   await checkPage(ada);
 
   const emmy = await openPage(browser, `${home}#/join/${code.toLowerCase()}`, { size: PHONE });
+  const found = emmy.getByTestId("found");
+  await found.getByText("Ada", { exact: true }).waitFor();
+  await found.getByText("1 free seat").waitFor();
   await emmy.getByLabel("Your name at the table").fill("Emmy");
   await emmy.getByRole("button", { name: "Join" }).click();
   await emmy.getByText("The host starts the match.").waitFor();

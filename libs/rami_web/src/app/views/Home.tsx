@@ -1,16 +1,18 @@
 /** The first page: ways to a table. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { Visibility } from "../../client/index.ts";
+import { type Room, RoomStatus, Visibility } from "../../client/index.ts";
 import { usePage } from "../context.ts";
 import type { TextKey } from "../i18n.ts";
 import { CardFace } from "../parts/Card.tsx";
 import { levelName } from "../story.ts";
-import { RoomLists } from "./RoomLists.tsx";
+import { RoomLine, RoomLists } from "./RoomLists.tsx";
 
 const LEVELS = ["easy", "normal", "hard"];
 /** Round results are worth a look: the next deal waits a little where people play. */
 const ROUND_INTERVAL_SECONDS = 4n;
+const CODE_LENGTH = 6;
+const TYPING_MS = 400;
 
 export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
   const { texts, session, complain, go } = usePage();
@@ -221,8 +223,12 @@ function JoinFriends({ toTable, joinCode }: WayProps & { joinCode: string }): JS
     setCode(joinCode);
     if (joinCode) field.current?.focus();
   }, [joinCode]);
+  const wanted = code.trim();
+  const found = useFound(wanted);
+  const begun = found !== undefined && found.status !== RoomStatus.LOBBY;
   async function join(): Promise<string | undefined> {
-    return (await session.rami.joinRoom({ joinCode: code.trim() })).room?.roomId;
+    if (begun) return found.roomId;
+    return (await session.rami.joinRoom({ joinCode: wanted })).room?.roomId;
   }
   return (
     <Way title="joinTitle">
@@ -230,7 +236,7 @@ function JoinFriends({ toTable, joinCode }: WayProps & { joinCode: string }): JS
         class="join"
         onSubmit={(event) => {
           event.preventDefault();
-          if (code.trim()) void toTable(join);
+          if (wanted) void toTable(join);
         }}
       >
         <label class="field">
@@ -247,11 +253,38 @@ function JoinFriends({ toTable, joinCode }: WayProps & { joinCode: string }): JS
           />
         </label>
         <button type="submit" class="primary">
-          {texts.t("join")}
+          {texts.t(begun ? "watch" : "join")}
         </button>
       </form>
+      <p class="found" role="status" data-testid="found">
+        {found && <RoomLine room={found} />}
+      </p>
     </Way>
   );
+}
+
+/** The room of a join code, looked up once no more is typed; wrong codes are complained about when they are used. */
+function useFound(joinCode: string): Room | undefined {
+  const { texts, session } = usePage();
+  const [found, setFound] = useState<Room>();
+  useEffect(() => {
+    setFound(undefined);
+    if (joinCode.length < CODE_LENGTH) return;
+    let gone = false;
+    const look = setTimeout(async () => {
+      try {
+        const room = await session.asPlayer(texts.t("guest"), () => session.rami.getRoom({ joinCode }));
+        if (!gone) setFound(room);
+      } catch {
+        // Nothing to show: the button says why.
+      }
+    }, TYPING_MS);
+    return () => {
+      gone = true;
+      clearTimeout(look);
+    };
+  }, [joinCode, session, texts]);
+  return found;
 }
 
 function OwnTable({ toTable }: WayProps): JSX.Element {

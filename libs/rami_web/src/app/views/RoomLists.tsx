@@ -12,6 +12,28 @@ interface Props {
   toTable(work: () => Promise<string | undefined>): Promise<void>;
 }
 
+/** Who sits in a room, and what is played there. */
+export function RoomLine({ room }: { room: Room }): JSX.Element {
+  const { texts } = usePage();
+  return (
+    <span class="room-text">
+      <strong>
+        {seatNames(texts, room.seats)
+          .filter((_, at) => room.seats[at]?.holder.case)
+          .join(", ")}
+      </strong>
+      <span>
+        {free(room) > 0 && `${texts.n("freeSeats", free(room))} · `}
+        {texts.n("playTo", room.options?.rules?.targetScore ?? 100)}
+      </span>
+    </span>
+  );
+}
+
+function free(room: Room): number {
+  return room.seats.filter(({ holder }) => !holder.case).length;
+}
+
 export function RoomLists({ toTable }: Props): JSX.Element {
   const { texts, session } = usePage();
   const [rooms, setRooms] = useState<{ open: Room[]; live: Room[] }>();
@@ -36,21 +58,6 @@ export function RoomLists({ toTable }: Props): JSX.Element {
     };
   }, [session, texts]);
 
-  const line = (room: Room, free: number) => (
-    <span class="room-text">
-      <strong>
-        {seatNames(texts, room.seats)
-          .filter((_, at) => room.seats[at]?.holder.case)
-          .join(", ")}
-      </strong>
-      <span>
-        {free > 0 && `${texts.n("freeSeats", free)} · `}
-        {texts.n("playTo", room.options?.rules?.targetScore ?? 100)}
-      </span>
-    </span>
-  );
-  const free = (room: Room) => room.seats.filter(({ holder }) => !holder.case).length;
-
   return (
     <div class="lists">
       <section>
@@ -59,7 +66,7 @@ export function RoomLists({ toTable }: Props): JSX.Element {
         <ul>
           {rooms?.open.map((room) => (
             <li key={room.roomId}>
-              {line(room, free(room))}
+              <RoomLine room={room} />
               <button
                 type="button"
                 onClick={() =>
@@ -83,7 +90,7 @@ export function RoomLists({ toTable }: Props): JSX.Element {
             .filter((room) => room.options?.spectatorsAllowed)
             .map((room) => (
               <li key={room.roomId}>
-                {line(room, 0)}
+                <RoomLine room={room} />
                 <a class="button" href={`#/room/${room.roomId}`}>
                   {texts.t("watch")}
                 </a>
