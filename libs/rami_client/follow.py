@@ -140,6 +140,18 @@ class Follower(ABC):
         return max(0.0, _seconds(turn.deadline) - time.time() - self.clock_offset_seconds)
 
     @property
+    def round_ended(self) -> event_pb2.RoundEnded | None:
+        """How the round ended that was dealt last, with its seed and what everybody still held; None while it is
+        played. Also known to who comes after the end.
+        """
+        return self._mirror.round_ended
+
+    @property
+    def match_ended(self) -> event_pb2.MatchEnded | None:
+        """How the match ended, with the seed of the round that it was abandoned in; None until then."""
+        return self._mirror.match_ended
+
+    @property
     def over(self) -> bool:
         """The match has ended, or the room is gone."""
         return self.room.status in (room_pb2.ROOM_STATUS_OVER, room_pb2.ROOM_STATUS_CLOSED)

@@ -59,6 +59,11 @@ class RoomMirror:
     def __init__(self, *, seat: int | None = None, player_id: str = "") -> None:
         self.room = room_pb2.Room()
         self.view: SeatView | None = None
+        self.round_ended: event_pb2.RoundEnded | None = None
+        """How the round ended that was dealt last, with its seed and what everybody still held; None while it is
+        played."""
+        self.match_ended: event_pb2.MatchEnded | None = None
+        """How the match ended, with the seed of the round that it was abandoned in; None until then."""
         self.cursor = b""
         """Where to resume; empty before the first snapshot, and when a snapshot is wanted."""
         self._seat = seat
@@ -100,6 +105,8 @@ class RoomMirror:
             raise DivergedError(str(error)) from error
         self.room = snapshot.room
         self.view = view
+        self.round_ended = snapshot.round_ended if snapshot.HasField("round_ended") else None
+        self.match_ended = snapshot.match_ended if snapshot.HasField("match_ended") else None
         self.cursor = snapshot.cursor
         self._legal_version = 0
         return Update(self.version, (), True, snapshot.rewound, self.room, view)
@@ -125,6 +132,8 @@ class RoomMirror:
         else:
             room.ClearField("turn")
         self.room, self.view, self.cursor = room, view, event.cursor
+        for change in event.changes:
+            self._note_end(change)
         time = event.time if event.HasField("time") else None
         return Update(event.version, tuple(event.changes), False, False, room, view, time)
 
@@ -139,6 +148,17 @@ class RoomMirror:
     def forget_cursor(self) -> None:
         """The next stream is to begin with a snapshot."""
         self.cursor = b""
+
+    def _note_end(self, change: event_pb2.Change) -> None:
+        match change.WhichOneof("kind"):
+            case "round_started":
+                self.round_ended = None
+            case "round_ended":
+                self.round_ended = change.round_ended
+            case "match_ended":
+                self.match_ended = change.match_ended
+            case _:
+                pass
 
     def _changed(self, room: room_pb2.Room, view: SeatView | None, change: event_pb2.Change) -> SeatView | None:
         """The view after a change, which `room` takes on as well."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_state.projection import decided_result_message, match_result_message
+from game_state.projection import match_ended_message, round_ended_message
 from game_state.room import Status
 from game_state.seats import come_back, require_seat
 from game_state.steps import dealt_change, played_change
-from rami.game.v1 import event_pb2, rules_pb2
+from rami.game.v1 import event_pb2
 from rami_engine import Phase, apply, check, deck_for_round, new_match, require_well_formed, start_round
 from rami_kit.errors import RamiError, parse_reason, reasons, refused
-from rami_wire import result_to_proto, to_cards
 
 if TYPE_CHECKING:
     from game_state.draft import Draft
@@ -90,11 +89,10 @@ def play(draft: Draft, seat: int, action: Action, source: event_pb2.ActionSource
         room.autopilot = False
     if outcome.round_end is None:
         return
-    _note_round_end(draft)
+    draft.note(event_pb2.Change(round_ended=round_ended_message(room)))
     if outcome.match_end is not None:
         room.status = Status.OVER
-        result = decided_result_message(match)
-        draft.note(event_pb2.Change(match_ended=event_pb2.MatchEnded(result=result)))
+        draft.note(event_pb2.Change(match_ended=match_ended_message(room)))
     elif room.options.round_interval_ms:
         room.advance_ms = draft.now_ms + room.options.round_interval_ms
     else:
@@ -130,26 +128,11 @@ def abandon(draft: Draft) -> None:
     """End the match without a winner and reveal the seed of the round it was abandoned in."""
     room = draft.room
     match = room.current_match()
-    in_play = match.phase in (Phase.DRAW, Phase.PLAY)
-    assert match.round is not None
-    seed = room.chain.seed(match.round.number) if in_play else b""
     match.phase = Phase.MATCH_OVER
     room.status = Status.OVER
     room.abandoned = True
     room.advance_ms = 0
-    result = match_result_message(room)
-    draft.note(event_pb2.Change(match_ended=event_pb2.MatchEnded(result=result, seed=seed)))
-
-
-def _note_round_end(draft: Draft) -> None:
-    """Tell the result of the round, its seed, and what everybody still held."""
-    match = draft.room.current_match()
-    assert match.round is not None
-    assert match.results is not None
-    ended = event_pb2.RoundEnded(result=result_to_proto(match.results), seed=draft.room.chain.seed(match.round.number))
-    for seat, hand in enumerate(match.round.hands):
-        ended.hands.append(rules_pb2.RemainingHand(seat=seat, cards=to_cards(hand)))
-    draft.note(event_pb2.Change(round_ended=ended))
+    draft.note(event_pb2.Change(match_ended=match_ended_message(room)))
 
 
 def _rules_refusal(room: Room, reason: Reason, action: Action) -> RamiError:

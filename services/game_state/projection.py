@@ -20,12 +20,14 @@ from rami_wire import (
     guards_to_proto,
     options_to_proto,
     phase_to_proto,
+    result_to_proto,
+    to_cards,
     view_to_proto,
 )
 
 if TYPE_CHECKING:
     from game_state.room import Room, RoomOptions, Seat
-    from rami_engine import MatchState
+    from rami_engine import MatchState, RoundResult
 
 _STATUSES = {
     Status.LOBBY: room_pb2.ROOM_STATUS_LOBBY,
@@ -136,17 +138,45 @@ def match_result_message(room: Room) -> rules_pb2.MatchResult | None:
         return None
     if room.abandoned:
         return rules_pb2.MatchResult(reason=rules_pb2.MATCH_END_REASON_ABANDONED, scores=room.match.scores)
-    return decided_result_message(room.match)
-
-
-def decided_result_message(match: MatchState) -> rules_pb2.MatchResult | None:
-    """How a match that was played to its end ended; None until then."""
-    result = match_result(match)
+    result = match_result(room.match)
     if result is None:
         return None
     return rules_pb2.MatchResult(
         reason=_MATCH_END_REASONS[result.reason], winner_seat=result.winner, scores=result.scores
     )
+
+
+def round_ended_message(room: Room) -> event_pb2.RoundEnded | None:
+    """How the round ended that was dealt last: its result, its seed, and what everybody still held, all public now.
+
+    None before the match, while a round is played, and for one in which the match was abandoned.
+    """
+    match = room.match
+    result = None if match is None else _result_of_last_deal(match)
+    if match is None or match.round is None or result is None:
+        return None
+    ended = event_pb2.RoundEnded(result=result_to_proto(result), seed=room.chain.seed(result.number))
+    for seat, hand in enumerate(match.round.hands):
+        ended.hands.append(rules_pb2.RemainingHand(seat=seat, cards=to_cards(hand)))
+    return ended
+
+
+def match_ended_message(room: Room) -> event_pb2.MatchEnded | None:
+    """How the match ended, with the seed of the round that it was abandoned in; None until then."""
+    result = match_result_message(room)
+    if result is None:
+        return None
+    ended = event_pb2.MatchEnded(result=result)
+    match = room.current_match()
+    if match.round is not None and _result_of_last_deal(match) is None:
+        ended.seed = room.chain.seed(match.round.number)
+    return ended
+
+
+def _result_of_last_deal(match: MatchState) -> RoundResult | None:
+    """The result of the round that was dealt last; None until it is played to its end."""
+    dealt, ended = match.round, match.results
+    return ended if dealt is not None and ended is not None and dealt.number == ended.number else None
 
 
 def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> event_pb2.Snapshot:
@@ -156,6 +186,8 @@ def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool =
         cursor=encode_cursor(room.version, room.commit_id),
         rewound=rewound,
         time=timestamp(now_ms),
+        round_ended=round_ended_message(room),
+        match_ended=match_ended_message(room),
     )
     if room.match is not None:
         message.view.CopyFrom(view_to_proto(seat_view(room.match, room.seat_of(player_id))))

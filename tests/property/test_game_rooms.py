@@ -208,6 +208,9 @@ def test_events_tell_whatever_a_snapshot_would_show(steps: Iterator[Table]) -> N
             for message in (shown, told):
                 message.ClearField("expire_time")  # moves with every step
             assert told == shown
+            snapshot = snapshot_message(room, viewer.player_id, 0)
+            for name, kept in (("round_ended", viewer.mirror.round_ended), ("match_ended", viewer.mirror.match_ended)):
+                assert (getattr(snapshot, name) if snapshot.HasField(name) else None) == kept  # type: ignore[arg-type]  # one of its fields
             assert viewer.mirror.view == (
                 None if room.match is None else seat_view(room.match, room.seat_of(viewer.player_id))
             )

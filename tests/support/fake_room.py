@@ -161,6 +161,10 @@ class FakeRoom:
         message.time.seconds = self.time(self.version).seconds + self.late_seconds
         if self.match is not None:
             message.view.CopyFrom(view_to_proto(seat_view(self.match, viewer)))
+            if self.match.phase in (Phase.ROUND_OVER, Phase.MATCH_OVER):
+                message.round_ended.CopyFrom(self.round_ended()(viewer).round_ended)
+            if self.match.winner is not None:
+                message.match_ended.result.CopyFrom(self.result())
         return message
 
     def events_after(self, version: int, viewer: int | None) -> list[event_pb2.Event]:

@@ -220,6 +220,8 @@ def check_streams(truth: Truth, followers: list[tuple[Follower, int | None]]) ->
         assert follower.versions == list(range(first + 1, follower.version + 1))
         for event in follower.events:
             truth.check_event(event, viewer)
+        for snapshot in follower.snapshots:
+            truth.check_state(snapshot, snapshot.room.version, viewer)
         for message in follower.messages:
             if message.HasField("legal_actions"):
                 truth.check_state(message.legal_actions, message.legal_actions.version, viewer)

@@ -262,6 +262,28 @@ async def test_a_round_interval_holds_people_back_between_rounds(game: Cluster, 
         assert not ended.HasField("turn")
 
 
+async def test_who_comes_between_two_rounds_or_after_the_match_sees_the_final_hands(
+    game: Cluster, bots: FakeBots
+) -> None:
+    bots.choose = at_random(1)
+    ann, eve = game.player("ann"), game.player("eve")
+    for target, over in ((1000, False), (1, True)):
+        options = room_options(2, round_interval=60, target=target)
+        room = await ann.create(options, {0: "easy", 1: "easy"}, observe=True)
+        async with Watch(ann, room.room_id) as watch:
+            await watch.read()
+            await ann.start(room.room_id)
+            await watch.until(lambda: watch.mirror.round_ended is not None)
+        (told,) = [change for change in watch.events[-1].changes if change.HasField("round_ended")]
+        async with Watch(eve, room.room_id) as late:
+            followed = (await late.read()).snapshot
+        for snapshot in (followed, (await eve.view(room.room_id)).snapshot):
+            assert snapshot.round_ended == told.round_ended
+            assert len(snapshot.round_ended.hands) == 2
+            assert snapshot.HasField("match_ended") == over
+            assert snapshot.match_ended.result == snapshot.room.result
+
+
 async def test_the_last_person_who_leaves_closes_the_lobby_for_everybody(game: Cluster) -> None:
     ann, bob = game.player("ann"), game.player("bob")
     room = await ann.create(room_options(2))

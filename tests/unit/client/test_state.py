@@ -79,6 +79,30 @@ def test_a_rewound_snapshot_takes_back_what_was_held() -> None:
     assert mirror.take_event(event) is not None
 
 
+def test_how_a_round_and_the_match_ended_is_known_from_events_and_from_snapshots_alike() -> None:
+    room, mirror = started()
+    room.deals_at_once = False
+    assert mirror.round_ended is None
+    ends = 0
+    while room.status != room_pb2.ROOM_STATUS_OVER:
+        if room.turn(room.match, room.version) is None:
+            room.commit([room.deal()])
+        else:
+            play(room)
+        for event in room.events_after(mirror.version, 0):
+            mirror.take_event(event)
+        late = RoomMirror(seat=0)
+        late.take_snapshot(room.snapshot(0, rewound=False))
+        assert (late.round_ended, late.match_ended) == (mirror.round_ended, mirror.match_ended)
+        if mirror.round_ended is not None:
+            ends += 1
+            assert room.match is not None
+            assert [len(hand.cards) for hand in mirror.round_ended.hands] == list(mirror.view.hand_sizes)  # type: ignore[union-attr]  # a match is played
+    assert ends > 1
+    assert mirror.match_ended is not None
+    assert mirror.match_ended.result == mirror.room.result
+
+
 def test_an_update_shows_the_room_as_it_was_then() -> None:
     room, mirror = started()
     play(room, 2)

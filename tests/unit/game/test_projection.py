@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
@@ -25,6 +26,9 @@ from rami.game.v1 import event_pb2, room_pb2, rules_pb2
 from rami_engine import CHAIN_LENGTH, RULES_ID, RULES_VERSION, RuleOptions, cards_of, legal_actions
 from rami_kit.errors import RamiError, reason_name
 from support.game_tables import EMPTY, Table, table_options
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 
 def may_look(table: Table, player_id: str) -> bool:
@@ -97,6 +101,69 @@ def test_a_hand_is_in_the_view_of_its_seat_alone() -> None:
 
 def test_a_snapshot_tells_the_time_of_the_store() -> None:
     assert snapshot_message(Table(["ann", "bob"]).room, "ann", 1_700_000_000_123).time == timestamp(1_700_000_000_123)
+
+
+def told(table: Table, kind: str) -> Message:
+    """What the latest event of a kind told everybody."""
+    for step in reversed(table.log):
+        for change in step.public_changes:
+            if change.HasField(kind):  # type: ignore[arg-type]  # one of its kinds
+                return getattr(change, kind)  # type: ignore[no-any-return]  # a message
+    raise AssertionError(kind)
+
+
+def test_a_snapshot_after_a_round_tells_what_its_event_told_until_the_next_is_dealt() -> None:
+    table = Table(["ann", "bob"], options=table_options(round_interval_ms=5_000, rules=RuleOptions(target_score=500)))
+    table.start()
+    assert not snapshot_message(table.room, "ann", 0).HasField("round_ended"), "a round is played"
+    table.play_on(random.Random(5))
+    for player_id in ("ann", "bob", "stranger"):
+        ended = snapshot_message(table.room, player_id, 0).round_ended
+        assert ended == told(table, "round_ended")
+        assert any(hand.cards for hand in ended.hands)
+        assert len(ended.seed) == 32
+    table.wait(5_000)
+    table.tick()
+    assert table.round.number == 2
+    snapshot = snapshot_message(table.room, "ann", 0)
+    assert not snapshot.HasField("round_ended")
+    assert snapshot.view.last_round == ended.result, "the result alone stays"
+
+
+def test_a_snapshot_after_the_match_tells_what_its_events_told() -> None:
+    table = Table(["ann", "bob"], options=table_options(rules=RuleOptions(target_score=1)))
+    table.start()
+    assert not snapshot_message(table.room, "ann", 0).HasField("match_ended")
+    table.play_on(random.Random(1))
+    snapshot = snapshot_message(table.room, "stranger", 0)
+
+    assert snapshot.round_ended == told(table, "round_ended")
+    assert snapshot.match_ended == told(table, "match_ended")
+    assert not snapshot.match_ended.seed
+
+
+def test_a_match_abandoned_in_a_round_reveals_its_seed_and_no_hand() -> None:
+    table = Table(["ann", "bot:easy"])
+    table.start()
+    table.play_turn("ann")
+    table.leave("ann")
+    snapshot = snapshot_message(table.room, "stranger", 0)
+
+    assert not snapshot.HasField("round_ended")
+    assert snapshot.match_ended == told(table, "match_ended")
+    assert snapshot.match_ended.seed == table.room.chain.seed(1)
+
+
+def test_a_match_abandoned_between_rounds_tells_the_round_that_ended() -> None:
+    table = Table(["ann", "bot:easy"], options=table_options(round_interval_ms=5_000))
+    table.start()
+    table.play_on(random.Random(5))
+    table.leave("ann")
+    snapshot = snapshot_message(table.room, "ann", 0)
+
+    assert snapshot.round_ended == told(table, "round_ended")
+    assert snapshot.match_ended == told(table, "match_ended")
+    assert not snapshot.match_ended.seed, "no round was in play"
 
 
 def test_a_lobby_has_no_view() -> None:

@@ -549,6 +549,8 @@ class Snapshot(_message.Message):
     CURSOR_FIELD_NUMBER: _builtins.int
     REWOUND_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    ROUND_ENDED_FIELD_NUMBER: _builtins.int
+    MATCH_ENDED_FIELD_NUMBER: _builtins.int
     cursor: _builtins.bytes
     """Where the snapshot stands in the history: resume after it with this cursor. Opaque."""
     rewound: _builtins.bool
@@ -569,6 +571,17 @@ class Snapshot(_message.Message):
         client's own clock says.
         """
 
+    @_builtins.property
+    def round_ended(self) -> Global___RoundEnded:
+        """How the round that was played last has ended, as its event told it: result, seed and what everybody still held. Set
+        from the end of a round until the next is dealt, and for ever after the last one; unset while a round is played,
+        and after a match that was abandoned in the middle of one.
+        """
+
+    @_builtins.property
+    def match_ended(self) -> Global___MatchEnded:
+        """How the match has ended, as its event told it; unset until then."""
+
     def __init__(
         self,
         *,
@@ -577,10 +590,12 @@ class Snapshot(_message.Message):
         cursor: _builtins.bytes = ...,
         rewound: _builtins.bool = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        round_ended: Global___RoundEnded | None = ...,
+        match_ended: Global___MatchEnded | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["room", b"room", "time", b"time", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match_ended", b"match_ended", "room", b"room", "round_ended", b"round_ended", "time", b"time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "rewound", b"rewound", "room", b"room", "time", b"time", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "match_ended", b"match_ended", "rewound", b"rewound", "room", b"room", "round_ended", b"round_ended", "time", b"time", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,7 +49,7 @@ export function useRoom(roomId: string): Following {
 
     const hear = (follow: WatchTable) =>
       follow.listen({
-        update({ state, changes, rewound }) {
+        update({ state, changes, snapshot, rewound }) {
           const { texts, announce } = latest.current;
           const stockEmpty = changes.some(
             ({ kind }) => kind.case === "roundEnded" && kind.value.result?.reason === RoundEndReason.STOCK_EXHAUSTED,
@@ -62,6 +62,7 @@ export function useRoom(roomId: string): Following {
             })),
           );
           if (rewound) entries.push({ id: count.current++, text: texts.t("didRewind"), heading: false });
+          if (snapshot && state.roundEnded) setRoundEnd(state.roundEnded); // who comes later sees the hands too
           names = seatNames(texts, state.room.seats);
           for (const { kind } of changes) {
             if (kind.case === "roundEnded") setRoundEnd(kind.value);

@@ -46,6 +46,8 @@ export interface TableState {
   cursor: Uint8Array;
   /** The viewer's seat; undefined for a spectator. */
   seat: number | undefined;
+  /** How the round that was dealt last has ended, with what everybody still held; undefined while it is played. */
+  roundEnded: RoundEnded | undefined;
 }
 
 /** One step of a room, and what is held after it. */
@@ -66,9 +68,9 @@ export function versionOf(state: TableState | undefined): bigint {
 
 /** The state of a snapshot. */
 export function afterSnapshot(snapshot: Snapshot, playerId: string): TableState {
-  const { room, view } = snapshot;
+  const { room, view, cursor, roundEnded } = snapshot;
   if (!room) throw new DivergedError("a snapshot without a room");
-  return { room, view, legal: undefined, cursor: snapshot.cursor, seat: view ? view.seat : seatOf(room, playerId) };
+  return { room, view, legal: undefined, cursor, seat: view ? view.seat : seatOf(room, playerId), roundEnded };
 }
 
 /** The state after an event; undefined for one that was applied before. Throws GapError and DivergedError. */
@@ -80,12 +82,15 @@ export function afterEvent(state: TableState, event: Event, playerId: string): T
   let room: Room = { ...state.room, version: event.version };
   if (event.turn) room.turn = event.turn;
   else delete room.turn;
-  let view = state.view;
+  let { view, roundEnded } = state;
   for (const change of event.changes) {
     room = changedRoom(room, change);
     view = changedView(room, view, change, seatOf(room, playerId));
+    if (change.kind.case === "roundEnded") roundEnded = change.kind.value;
+    else if (change.kind.case === "roundStarted") roundEnded = undefined;
   }
-  return { room, view, legal: undefined, cursor: event.cursor, seat: view ? view.seat : seatOf(room, playerId) };
+  const seat = view ? view.seat : seatOf(room, playerId);
+  return { room, view, legal: undefined, cursor: event.cursor, seat, roundEnded };
 }
 
 /** The list holds for the version that it names; an older one says nothing any more. */

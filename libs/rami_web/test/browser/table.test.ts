@@ -75,6 +75,9 @@ for (const [name, size, dark] of [
     }
     expect(actions).toBeGreaterThan(3);
     await page.getByRole("table", { name: "Final standings" }).waitFor();
+    await page.reload();
+    await page.locator(".summary").getByText("Ada", { exact: true }).waitFor();
+    await page.getByRole("table", { name: "Final standings" }).waitFor();
     await page.getByRole("button", { name: "Check the shuffle" }).click();
     await page.getByText("Everything is as it was promised.").first().waitFor();
     await page.getByText("The fingerprint is the one shown before the match").waitFor();

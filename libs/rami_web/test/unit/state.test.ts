@@ -6,11 +6,15 @@ import { arranged, moved } from "../../src/app/parts/Hand.tsx";
 import {
   type Action,
   ActionSchema,
+  type Change,
   EventSchema,
   LegalActionsSchema,
   Phase,
   parseCard,
   RoomStatus,
+  RoundEndedSchema,
+  RoundEndReason,
+  RoundStartedSchema,
   SnapshotSchema,
 } from "../../src/client/index.ts";
 import {
@@ -72,6 +76,26 @@ test("an event that follows is applied, and what was held before stays as it was
   expect(after?.room.version).toBe(11n);
   expect(after?.cursor).toEqual(Uint8Array.of(2));
   expect(before.view?.hand).toEqual(cards("2C 3C 9H"));
+});
+
+test("how a round has ended is known from its event and from a snapshot, until the next is dealt", () => {
+  const ended = create(RoundEndedSchema, {
+    result: { roundNumber: 1, reason: RoundEndReason.WENT_OUT, winnerSeat: 1, scores: [0, 12] },
+    hands: [
+      { seat: 0, cards: cards("2C 3C 9H") },
+      { seat: 1, cards: [] },
+    ],
+  });
+  const step = (version: bigint, kind: Change["kind"]) =>
+    create(EventSchema, { version, cursor: Uint8Array.of(2), changes: [{ kind }] });
+  expect(held().roundEnded).toBeUndefined();
+  const after = afterEvent(held(), step(11n, { case: "roundEnded", value: ended }), "ada") as TableState;
+  expect(after.roundEnded).toEqual(ended);
+  const { room, view } = after;
+  const snapshot = create(SnapshotSchema, { room, ...(view && { view }), roundEnded: ended });
+  expect(afterSnapshot(snapshot, "ada").roundEnded).toEqual(ended);
+  const dealt = create(RoundStartedSchema, { roundNumber: 2, hand: cards("2C"), handSize: 1, upCard: parseCard("KH") });
+  expect(afterEvent(after, step(12n, { case: "roundStarted", value: dealt }), "ada")?.roundEnded).toBeUndefined();
 });
 
 test("an event that was applied before is dropped, and one that skips another is a gap", () => {
