@@ -78,7 +78,7 @@ SERVICE_RULES: Final = (
     Recording("rami:ai_queue_age_seconds:max", "max(rami_ai_queue_age_seconds)"),
     Recording(
         "rami:ai_busy:ratio_rate2m",
-        'sum(rate(rami_ai_worker_busy_seconds_total[2m])) / sum(rami_ai_workers_count{state=~"busy|idle"})',
+        'sum(rate(rami_ai_worker_busy_seconds_total[2m])) / sum(rami_ai_workers{state=~"busy|idle"})',
     ),
     Recording(
         "rami:match_wait_seconds:p95_10m",

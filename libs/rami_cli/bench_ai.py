@@ -206,7 +206,7 @@ async def bot_matches(
             )
         )
         async with asyncio.timeout(MATCH_SECONDS):
-            while await game.counted("rami_game_rooms_count", state="in_match"):  # noqa: ASYNC110 - a page is all
+            while await game.counted("rami_game_rooms", state="in_match"):  # noqa: ASYNC110 - a page is all
                 await asyncio.sleep(LOOK_SECONDS)
         seconds = time.monotonic() - began
         used = sum(server.cpu_seconds() for server in servers) - before

@@ -115,7 +115,7 @@ async def watch_many(store_url: str, scale: Scale) -> None:
             print(f"all watches told of a step after {(time.perf_counter() - began) * 1000:.0f} ms")  # noqa: T201
             assert all(watch.versions == [version] for watch in watches)
             await watches[0].close()
-            await process.sampled('rami_game_watchers_count{viewer="spectator"}', scale.watches - 1)
+            await process.sampled('rami_game_watchers{viewer="spectator"}', scale.watches - 1)
             async with Watch(process.player("late"), room.room_id) as late:
                 await late.read()
 
@@ -130,8 +130,8 @@ async def open_and_cancel(store_url: str, scale: Scale) -> None:
                     await act(players, room)
                 assert len(watches) == 2 * scale.watches
             for viewer in ("seat", "spectator"):
-                await process.sampled(f'rami_game_watchers_count{{viewer="{viewer}"}}', 0)
-            await process.sampled('rami_grpc_in_flight_count{method="rami.game.v1.GameService/WatchRoom"}', 0)
+                await process.sampled(f'rami_game_watchers{{viewer="{viewer}"}}', 0)
+            await process.sampled('rami_grpc_in_flight{method="rami.game.v1.GameService/WatchRoom"}', 0)
             with StoreView(store_url) as store:
                 await eventually(lambda store=store: store.channels() == [], "no subscription is left")  # type: ignore[misc]
             sizes.append(resident_bytes(process.pid))

@@ -109,7 +109,7 @@ HEALTHY: Series = {
     'rami_game_bot_decisions_total{level="hard", outcome="ok"}': rising(100),
     'rami_game_bot_decisions_total{level="hard", outcome="unavailable"}': steady(0),
     'rami_game_fallbacks_total{cause="unavailable"}': steady(0),
-    "rami_game_stuck_rooms_count": steady(0),
+    "rami_game_stuck_rooms": steady(0),
     "rami_game_commit_conflicts_total": rising(1),
     'rami_game_commits_total{kind="play"}': rising(200),
     **buckets(DUE, "", 10, 0, "0.5", "5.0"),
@@ -120,7 +120,7 @@ HEALTHY: Series = {
     'rami_ai_decisions_total{level="hard", outcome="ok"}': rising(100),
     'rami_ai_decisions_total{level="hard", outcome="queue_full"}': steady(0),
     "rami_ai_worker_restarts_total": steady(0),
-    'rami_matchmaking_tickets_count{state="waiting"}': steady(3),
+    'rami_matchmaking_live_tickets{state="waiting"}': steady(3),
     'rami_matchmaking_tickets_total{event="matched"}': rising(4),
     **buckets(WAIT, 'seats="3", outcome="people"', 10, 0, "10.0", "300.0"),
     'rami_matchmaking_matches_total{outcome="refused"}': steady(0),
@@ -131,7 +131,7 @@ HEALTHY: Series = {
     'rami_store_calls_total{command="commit", outcome="unavailable"}': steady(0),
     'rami_store_server_memory_bytes{server="r1"}': steady(500),
     'rami_store_server_memory_limit_bytes{server="r1"}': steady(1000),
-    'rami_store_server_evicted_keys_count{server="r1"}': steady(0),
+    'rami_store_server_evicted_keys{server="r1"}': steady(0),
     'rami_store_server_persistence_ok_info{server="r1"}': steady(1),
     handled("OK"): rising(1000),
     handled("INTERNAL"): steady(0),
@@ -227,8 +227,8 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         ),
     ),
     "StuckRooms": (
-        Case("a room is stuck", {"rami_game_stuck_rooms_count": steady(1)}, ("StuckRooms",)),
-        Case("a room was stuck for a moment", {"rami_game_stuck_rooms_count": blip(0, 1)}),
+        Case("a room is stuck", {"rami_game_stuck_rooms": steady(1)}, ("StuckRooms",)),
+        Case("a room was stuck for a moment", {"rami_game_stuck_rooms": blip(0, 1)}),
     ),
     "RoomsLate": (
         Case("what is due comes seconds late", buckets(DUE, "", 50, 50, "0.5", "5.0"), ("RoomsLate",)),
@@ -318,16 +318,16 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         Case(
             "twenty wait and nobody is matched",
             {
-                'rami_matchmaking_tickets_count{state="waiting"}': steady(20),
+                'rami_matchmaking_live_tickets{state="waiting"}': steady(20),
                 'rami_matchmaking_tickets_total{event="matched"}': steady(400),
             },
             ("QueueNotMoving",),
         ),
-        Case("twenty wait and others are matched", {'rami_matchmaking_tickets_count{state="waiting"}': steady(20)}),
+        Case("twenty wait and others are matched", {'rami_matchmaking_live_tickets{state="waiting"}': steady(20)}),
         Case(
             "two wait at night",
             {
-                'rami_matchmaking_tickets_count{state="waiting"}': steady(2),
+                'rami_matchmaking_live_tickets{state="waiting"}': steady(2),
                 'rami_matchmaking_tickets_total{event="matched"}': steady(400),
             },
         ),
@@ -426,12 +426,12 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         Case(
             "keys are thrown away",
             {
-                'rami_store_server_evicted_keys_count{server="r1"}': rising(3),
+                'rami_store_server_evicted_keys{server="r1"}': rising(3),
             },
             ("StoreEvicting",),
             {"server": "r1"},
         ),
-        Case("some were, long ago", {'rami_store_server_evicted_keys_count{server="r1"}': steady(12)}),
+        Case("some were, long ago", {'rami_store_server_evicted_keys{server="r1"}': steady(12)}),
     ),
     "StoreNotPersisting": (
         Case(

@@ -10,7 +10,7 @@ from monitoring.rules import Alert, Condition
 GAME_ALERTS: Final = (
     Alert(
         name="StuckRooms",
-        conditions=(Condition("sum(rami_game_stuck_rooms_count)", "> 0"),),
+        conditions=(Condition("sum(rami_game_stuck_rooms)", "> 0"),),
         hold="1m",
         severity="page",
         summary="Rooms cannot be moved on: whoever sits there waits for ever.",

@@ -19,7 +19,7 @@ MATCHMAKING_ALERTS: Final = (
     Alert(
         name="QueueNotMoving",
         conditions=(
-            Condition('max(rami_matchmaking_tickets_count{state="waiting"})', "> 10"),
+            Condition('max(rami_matchmaking_live_tickets{state="waiting"})', "> 10"),
             Condition('sum(increase(rami_matchmaking_tickets_total{event="matched"}[5m]))', "== 0"),
         ),
         hold="2m",

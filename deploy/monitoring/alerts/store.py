@@ -51,7 +51,7 @@ STORE_ALERTS: Final = (
     ),
     Alert(
         name="StoreEvicting",
-        conditions=(Condition("max by (server) (delta(rami_store_server_evicted_keys_count[10m]))", "> 0"),),
+        conditions=(Condition("max by (server) (delta(rami_store_server_evicted_keys[10m]))", "> 0"),),
         hold="0m",
         severity="page",
         summary="The store at {{ $labels.server }} throws keys away: rooms are being lost.",

@@ -30,7 +30,7 @@ AI_DASHBOARD: Final = Dashboard(
         Row(
             "Queue",
             (
-                Panel("Waiting decisions", (Query("sum by (instance) (rami_ai_queue_depth_count)", "{{instance}}"),)),
+                Panel("Waiting decisions", (Query("sum by (instance) (rami_ai_queue_depth)", "{{instance}}"),)),
                 Panel(
                     "Oldest waiting decision",
                     (Query("max by (instance) (rami_ai_queue_age_seconds)", "{{instance}}"),),
@@ -46,7 +46,7 @@ AI_DASHBOARD: Final = Dashboard(
                 Panel(
                     "Busy share", (Query("rami:ai_busy:ratio_rate2m", "of all workers"),), "percentunit", bad_from=0.85
                 ),
-                Panel("Workers by state", (Query("sum by (state) (rami_ai_workers_count)", "{{state}}"),)),
+                Panel("Workers by state", (Query("sum by (state) (rami_ai_workers)", "{{state}}"),)),
                 Panel(
                     "Workers that died",
                     (Query(rate("rami_ai_worker_restarts_total", "instance"), "{{instance}}"),),

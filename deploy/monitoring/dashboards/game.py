@@ -64,7 +64,7 @@ GAME_DASHBOARD: Final = Dashboard(
                     ),
                     "percentunit",
                 ),
-                Panel("Rooms in memory", (Query("sum by (state) (rami_game_rooms_count)", "{{state}}"),)),
+                Panel("Rooms in memory", (Query("sum by (state) (rami_game_rooms)", "{{state}}"),)),
                 Panel(
                     "Rooms dropped from a full memory",
                     (Query(rate('rami_game_room_cache_total{outcome="evicted"}'), "rooms"),),
@@ -83,7 +83,7 @@ GAME_DASHBOARD: Final = Dashboard(
                 ),
                 Panel(
                     "Stuck rooms",
-                    (Query("sum by (instance) (rami_game_stuck_rooms_count)", "{{instance}}"),),
+                    (Query("sum by (instance) (rami_game_stuck_rooms)", "{{instance}}"),),
                     bad_from=1,
                 ),
                 Panel(
@@ -113,7 +113,7 @@ GAME_DASHBOARD: Final = Dashboard(
         Row(
             "Watching",
             (
-                Panel("Watchers", (Query("sum by (viewer) (rami_game_watchers_count)", "{{viewer}}"),)),
+                Panel("Watchers", (Query("sum by (viewer) (rami_game_watchers)", "{{viewer}}"),)),
                 Panel("From commit to stream", percentiles("rami_game_event_delivery_seconds"), "s"),
                 Panel(
                     "Slow watchers set back to a snapshot",

@@ -17,8 +17,8 @@ MATCHMAKING_DASHBOARD: Final = Dashboard(
                 Panel(
                     "Live tickets",
                     (
-                        Query('max(rami_matchmaking_tickets_count{state="waiting"})', "waiting"),
-                        Query('sum(rami_matchmaking_tickets_count{state="claimed"})', "claimed"),
+                        Query('max(rami_matchmaking_live_tickets{state="waiting"})', "waiting"),
+                        Query('sum(rami_matchmaking_live_tickets{state="claimed"})', "claimed"),
                     ),
                 ),
                 Panel("Tickets", (Query(rate("rami_matchmaking_tickets_total", "event"), "{{event}}"),), "ops"),
@@ -34,7 +34,7 @@ MATCHMAKING_DASHBOARD: Final = Dashboard(
                     "s",
                     bad_from=60,
                 ),
-                Panel("Watchers of tickets", (Query("sum(rami_matchmaking_watchers_count)", "watchers"),)),
+                Panel("Watchers of tickets", (Query("sum(rami_matchmaking_watchers)", "watchers"),)),
                 Panel("Guests signed in", (Query(rate("rami_matchmaking_guests_total"), "guests"),), "ops"),
             ),
         ),

@@ -41,7 +41,7 @@ OVERVIEW_DASHBOARD: Final = Dashboard(
                 ),
                 Panel(
                     "Stuck rooms",
-                    (Query("sum(rami_game_stuck_rooms_count)"),),
+                    (Query("sum(rami_game_stuck_rooms)"),),
                     width=6,
                     stat=True,
                     bad_from=1,
@@ -56,11 +56,11 @@ OVERVIEW_DASHBOARD: Final = Dashboard(
                 ),
                 Panel(
                     "Rooms in memory",
-                    (Query("sum by (state) (rami_game_rooms_count)", "{{state}}"),),
+                    (Query("sum by (state) (rami_game_rooms)", "{{state}}"),),
                 ),
-                Panel("Watchers", (Query("sum by (viewer) (rami_game_watchers_count)", "{{viewer}}"),)),
+                Panel("Watchers", (Query("sum by (viewer) (rami_game_watchers)", "{{viewer}}"),)),
                 Panel(
-                    "Players in the queue", (Query('max(rami_matchmaking_tickets_count{state="waiting"})', "waiting"),)
+                    "Players in the queue", (Query('max(rami_matchmaking_live_tickets{state="waiting"})', "waiting"),)
                 ),
                 Panel(
                     "Matches begun and ended",

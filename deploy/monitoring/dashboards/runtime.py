@@ -29,8 +29,8 @@ RUNTIME_DASHBOARD: Final = Dashboard(
                 Panel(
                     "Connections, and calls that wait for one",
                     (
-                        Query("sum by (job) (rami_store_connections_count)", "connections of {{job}}"),
-                        Query("sum by (job) (rami_store_waiting_count)", "waiting in {{job}}"),
+                        Query("sum by (job) (rami_store_connections)", "connections of {{job}}"),
+                        Query("sum by (job) (rami_store_waiting_calls)", "waiting in {{job}}"),
                     ),
                 ),
                 Panel(
@@ -55,22 +55,22 @@ RUNTIME_DASHBOARD: Final = Dashboard(
                     ),
                     "bytes",
                 ),
-                Panel("Keys", (Query("max by (server) (rami_store_server_keys_count)", "{{server}}"),)),
+                Panel("Keys", (Query("max by (server) (rami_store_server_keys)", "{{server}}"),)),
                 Panel(
                     "Commands",
-                    (Query("max by (server) (deriv(rami_store_server_commands_count[5m]))", "{{server}}"),),
+                    (Query("max by (server) (deriv(rami_store_server_commands[5m]))", "{{server}}"),),
                     "ops",
                 ),
-                Panel("Clients", (Query("max by (server) (rami_store_server_clients_count)", "{{server}}"),)),
+                Panel("Clients", (Query("max by (server) (rami_store_server_clients)", "{{server}}"),)),
                 Panel(
                     "Keys thrown away",
-                    (Query("max by (server) (rami_store_server_evicted_keys_count)", "{{server}}"),),
+                    (Query("max by (server) (rami_store_server_evicted_keys)", "{{server}}"),),
                     bad_from=1,
                 ),
                 Panel(
                     "Replicas, and whether it can write",
                     (
-                        Query("min by (server) (rami_store_server_replicas_count)", "replicas of {{server}}"),
+                        Query("min by (server) (rami_store_server_replicas)", "replicas of {{server}}"),
                         Query("min by (server) (rami_store_server_persistence_ok_info)", "{{server}} writes"),
                     ),
                 ),

@@ -1,9 +1,10 @@
 """Every metric of every service: name, help text, labels and buckets.
 
-Names are rami_<area>_<what>_<unit>. Labels are few and come from code: methods, codes, kinds, outcomes,
-levels. Never a room, player, ticket or request. The areas `app`, `grpc`, `store` and `task` are written by this
-package and exist in every service; `game`, `ai` and `matchmaking` belong to the service of that name, which
-makes its own class once; each owner's metrics are a module.
+Names are rami_<area>_<what>_<unit>; things that are counted have no unit, since `_count` is what Prometheus calls a
+part of a histogram. Labels are few and come from code: methods, codes, kinds, outcomes, levels. Never a room,
+player, ticket or request. The areas `app`, `grpc`, `store` and `task` are written by this package and exist in every
+service; `game`, `ai` and `matchmaking` belong to the service of that name, which makes its own class once. Each
+owner's metrics are a module.
 """
 
 from __future__ import annotations

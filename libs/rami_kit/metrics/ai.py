@@ -25,7 +25,7 @@ class AiMetrics:
             "level",
             buckets=DECISION_SECONDS,
         )
-        self.queue_depth = gauge(registry, "rami_ai_queue_depth_count", "Decisions waiting for a worker.")
+        self.queue_depth = gauge(registry, "rami_ai_queue_depth", "Decisions waiting for a worker.")
         self.queue_seconds = histogram(
             registry,
             "rami_ai_queue_seconds",
@@ -43,7 +43,7 @@ class AiMetrics:
             "rami_ai_worker_busy_seconds_total",
             "Time that workers spent on decisions; its rate by the number of workers is their busy share.",
         )
-        self.workers = gauge(registry, "rami_ai_workers_count", "Worker processes by state.", "state")
+        self.workers = gauge(registry, "rami_ai_workers", "Worker processes by state.", "state")
         self.worker_restarts = counter(
             registry, "rami_ai_worker_restarts_total", "Worker processes that died and were replaced."
         )

@@ -15,7 +15,7 @@ class GameMetrics:
     """Rooms, actions and watchers; written by the game service."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.rooms = gauge(registry, "rami_game_rooms_count", "Rooms in the memory of this replica by state.", "state")
+        self.rooms = gauge(registry, "rami_game_rooms", "Rooms in the memory of this replica by state.", "state")
         self.actions = counter(
             registry,
             "rami_game_actions_total",
@@ -41,7 +41,7 @@ class GameMetrics:
             registry, "rami_game_commit_conflicts_total", "Commits refused because another came first."
         )
         self.commits = counter(registry, "rami_game_commits_total", "Committed steps by kind.", "kind")
-        self.watchers = gauge(registry, "rami_game_watchers_count", "Open watches by kind of viewer.", "viewer")
+        self.watchers = gauge(registry, "rami_game_watchers", "Open watches by kind of viewer.", "viewer")
         self.delivery_seconds = histogram(
             registry,
             "rami_game_event_delivery_seconds",
@@ -82,7 +82,7 @@ class GameMetrics:
             "cause",
         )
         self.stuck_rooms = ReadGauge(
-            registry, "rami_game_stuck_rooms_count", "Rooms that this replica has failed to move on several times."
+            registry, "rami_game_stuck_rooms", "Rooms that this replica has failed to move on several times."
         )
         self.due_seconds = histogram(
             registry,

@@ -17,7 +17,7 @@ class MatchmakingMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.tickets = gauge(
             registry,
-            "rami_matchmaking_tickets_count",
+            "rami_matchmaking_live_tickets",
             "Live tickets: waiting as this replica sees the queue, claimed as this replica holds them.",
             "state",
         )
@@ -86,9 +86,7 @@ class MatchmakingMetrics:
             "outcome",
         )
         self.guests = counter(registry, "rami_matchmaking_guests_total", "Guests signed in.")
-        self.watchers = gauge(
-            registry, "rami_matchmaking_watchers_count", "Open watches of tickets, and cancels that wait."
-        )
+        self.watchers = gauge(registry, "rami_matchmaking_watchers", "Open watches of tickets, and cancels that wait.")
 
     def prepare(self) -> None:
         """Shows zeros for what may happen: see the help texts."""

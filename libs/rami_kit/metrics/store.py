@@ -35,9 +35,9 @@ class StoreMetrics:
             "Calls sent to the store as one batch.",
             buckets=BATCH_SIZES,
         )
-        self.connections = gauge(registry, "rami_store_connections_count", "Open connections of the pool.")
+        self.connections = gauge(registry, "rami_store_connections", "Open connections of the pool.")
         self.waiting = ReadGauge(
-            registry, "rami_store_waiting_count", "Calls of which nothing has been sent: no connection is free."
+            registry, "rami_store_waiting_calls", "Calls of which nothing has been sent: no connection is free."
         )
         self.server_memory = gauge(
             registry, "rami_store_server_memory_bytes", "Memory that a server of the store uses.", "server"
@@ -45,19 +45,19 @@ class StoreMetrics:
         self.server_memory_limit = gauge(
             registry, "rami_store_server_memory_limit_bytes", "Its maxmemory; 0 = none.", "server"
         )
-        self.server_clients = gauge(registry, "rami_store_server_clients_count", "Connections to a server.", "server")
+        self.server_clients = gauge(registry, "rami_store_server_clients", "Connections to a server.", "server")
         self.server_commands = gauge(
-            registry, "rami_store_server_commands_count", "Commands a server has done since it began.", "server"
+            registry, "rami_store_server_commands", "Commands a server has done since it began.", "server"
         )
         self.server_evicted = gauge(
             registry,
-            "rami_store_server_evicted_keys_count",
+            "rami_store_server_evicted_keys",
             "Keys a server has thrown away for want of memory since it began: each may be a room.",
             "server",
         )
-        self.server_keys = gauge(registry, "rami_store_server_keys_count", "Keys of a server.", "server")
+        self.server_keys = gauge(registry, "rami_store_server_keys", "Keys of a server.", "server")
         self.server_replicas = gauge(
-            registry, "rami_store_server_replicas_count", "Replicas connected to a server.", "server"
+            registry, "rami_store_server_replicas", "Replicas connected to a server.", "server"
         )
         self.server_writes_ok = gauge(
             registry,

@@ -34,7 +34,7 @@ async def test_people_are_decided_for_and_bots_alone_sent_away_for_a_moment() ->
         stream = served.stub.DecideMany(metadata=caller())
         for number in range(20):
             await stream.write(one(number, pb.SERVICE_CLASS_BOTS_ONLY))
-        await eventually(lambda: sample(served, "rami_ai_queue_depth_count") >= 5, "the queue is full")
+        await eventually(lambda: sample(served, "rami_ai_queue_depth") >= 5, "the queue is full")
         assert sample(served, "rami_ai_queue_age_seconds") > 0
         for number in range(100, 105):
             await stream.write(one(number, pb.SERVICE_CLASS_PEOPLE))

@@ -62,13 +62,11 @@ def begun(served: Served) -> float:
 
 
 async def busy(served: Served, count: int) -> None:
-    await eventually(
-        lambda: sample(served, "rami_ai_workers_count", state="busy") == count, f"{count} workers are busy"
-    )
+    await eventually(lambda: sample(served, "rami_ai_workers", state="busy") == count, f"{count} workers are busy")
 
 
 async def waiting(served: Served, count: int) -> None:
-    await eventually(lambda: sample(served, "rami_ai_queue_depth_count") == count, f"{count} decisions wait")
+    await eventually(lambda: sample(served, "rami_ai_queue_depth") == count, f"{count} decisions wait")
 
 
 async def test_g4_hard_decisions_keep_neither_health_nor_easy_ones_waiting() -> None:
@@ -231,7 +229,7 @@ async def test_a_signal_to_the_whole_group_lets_a_decision_finish(number: signal
         pids = process.worker_pids()
         send(pids, signal.SIGSTOP)
         call = asyncio.create_task(decide(stub, HARD))
-        await process.sampled('rami_ai_workers_count{state="busy"}', 1)
+        await process.sampled('rami_ai_workers{state="busy"}', 1)
         os.killpg(process.pid, number)
         send(pids, signal.SIGCONT)
         assert await call >= 0

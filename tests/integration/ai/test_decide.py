@@ -74,8 +74,8 @@ async def test_decisions_are_counted_by_bot_and_outcome(served: Served) -> None:
 
     assert (decisions("ok"), decisions("invalid")) == (1, 1)
     assert registry.get_sample_value("rami_ai_decision_seconds_count", {"level": "easy"}) == 2
-    assert registry.get_sample_value("rami_ai_workers_count", {"state": "idle"}) == 1
-    assert registry.get_sample_value("rami_ai_queue_depth_count") == 0
+    assert registry.get_sample_value("rami_ai_workers", {"state": "idle"}) == 1
+    assert registry.get_sample_value("rami_ai_queue_depth") == 0
 
 
 async def test_every_wrong_request_is_invalid_and_the_field_named(served: Served) -> None:

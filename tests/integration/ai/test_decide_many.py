@@ -125,9 +125,9 @@ async def test_who_leaves_takes_its_decisions_along() -> None:
         for number in range(20):
             await stream.write(one(number, request_for(some_turn(), "hard")))
         registry = served.app.metrics.registry
-        await eventually(lambda: (registry.get_sample_value("rami_ai_queue_depth_count") or 0) > 0, "some wait")
+        await eventually(lambda: (registry.get_sample_value("rami_ai_queue_depth") or 0) > 0, "some wait")
         stream.cancel()
-        await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth_count") == 0, "none waits")
+        await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth") == 0, "none waits")
 
 
 async def test_a_draining_service_answers_what_it_has_taken() -> None:

@@ -301,7 +301,7 @@ async def test_memory_keeps_the_rooms_used_last_and_counts_them(store_url: str) 
             rooms.append(table.room.room_id)
             await node.repository.get(table.room.room_id)
         assert [node.repository.kept(room_id) is not None for room_id in rooms] == [False, True, True]
-        assert node.sample("rami_game_rooms_count", state="lobby") == 2
+        assert node.sample("rami_game_rooms", state="lobby") == 2
         assert node.sample("rami_game_room_cache_total", outcome="miss") == 3
         assert node.sample("rami_game_room_cache_total", outcome="evicted") == 1
         await node.repository.get(rooms[1])
@@ -324,7 +324,7 @@ async def test_a_commit_without_an_answer_is_not_remembered(
         with pytest.raises(StoreUncertain):
             await near.act(room_id)
     assert near.repository.kept(room_id) is None
-    assert near.sample("rami_game_rooms_count", state="in_match") == 0
+    assert near.sample("rami_game_rooms", state="in_match") == 0
     assert (await near.act(room_id)).version == room.version + 1
 
 

@@ -296,4 +296,4 @@ async def test_the_last_person_who_leaves_closes_the_lobby_for_everybody(game: C
         assert (await watch.call.code()).name == "OK"
     assert (await refusal(ann.room(room.room_id))).reason == "ROOM_NOT_FOUND"
     assert (await refusal(bob.join(room.room_id))).reason == "ROOM_NOT_FOUND"
-    await eventually(lambda: game.sample("rami_game_watchers_count", viewer="spectator") == 0, "the watch has ended")
+    await eventually(lambda: game.sample("rami_game_watchers", viewer="spectator") == 0, "the watch has ended")

@@ -41,8 +41,8 @@ async def played(game: Cluster, seed: int) -> tuple[room_pb2.Room, PlayStream]:
     async with stream, Watch(game.player("eve"), room.room_id) as watch:
         await stream.read()
         await watch.read()
-        assert game.sample("rami_game_watchers_count", viewer="seat") == 1
-        assert game.sample("rami_game_watchers_count", viewer="spectator") == 1
+        assert game.sample("rami_game_watchers", viewer="seat") == 1
+        assert game.sample("rami_game_watchers", viewer="spectator") == 1
         await ann.start(room.room_id)
         await stream.until(lambda: bool(stream.mirror.legal_actions))
         await refusal(ann.submit(room.room_id, 1, stream.messages[-1].legal_actions.actions[0]))
@@ -68,11 +68,11 @@ async def test_a_match_is_counted_once_and_no_label_names_anybody(game: Cluster,
     assert total(game, "rami_game_commits_total", kind="room") == 2
     assert total(game, "rami_game_matches_total", reason="target_score") == 1
     assert total(game, "rami_game_event_delivery_seconds_count") >= len(actions)
-    assert total(game, "rami_game_rooms_count", state="over") == 1
+    assert total(game, "rami_game_rooms", state="over") == 1
     discards = sum(action.action.HasField("discard") for action in actions)
     turns = discards + (not actions[-1].action.HasField("discard"))
     assert total(game, "rami_game_turn_seconds_count") == turns
-    await eventually(lambda: total(game, "rami_game_watchers_count") == 0, "nobody watches any more")
+    await eventually(lambda: total(game, "rami_game_watchers") == 0, "nobody watches any more")
 
     names = {room.room_id, room.room_id.partition("-")[2], room.commitment.hex(), "ann", "eve"}
     names |= {seat.player.player_id for seat in room.seats if seat.player.player_id}

@@ -105,7 +105,7 @@ async def test_a_cursor_of_now_brings_nothing_until_something_happens(game: Clus
     cursor = (await ann.view(room.room_id)).snapshot.cursor
     async with Watch(ann, room.room_id, cursor) as watch:
         reading = asyncio.ensure_future(watch.call.read())
-        await eventually(lambda: game.sample("rami_game_watchers_count", viewer="seat") == 1, "the watch is open")
+        await eventually(lambda: game.sample("rami_game_watchers", viewer="seat") == 1, "the watch is open")
         assert not reading.done()
         await act(ann, room.room_id)
         message = await reading
@@ -261,7 +261,7 @@ async def test_g3_watches_that_are_gone_leave_nothing_behind(game: Cluster, stor
         await eventually(lambda: game.apps[0].interceptor.running == 0, "no stream is left")
         await eventually(lambda: store.channels() == [], "no subscription is left")
     for viewer in ("seat", "spectator"):
-        assert game.sample("rami_game_watchers_count", viewer=viewer) == 0
+        assert game.sample("rami_game_watchers", viewer=viewer) == 0
     await eventually(lambda: lasting_tasks() == before, f"only the tasks {before} are left")
 
 

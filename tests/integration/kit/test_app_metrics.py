@@ -83,5 +83,5 @@ async def test_servers_of_the_store_report(store_url: str) -> None:
             lambda: bool(sample(app, "rami_store_server_memory_bytes", server=server)), "the server has reported"
         )
         assert sample(app, "rami_store_server_persistence_ok_info", server=server) == 1
-        assert sample(app, "rami_store_server_evicted_keys_count", server=server) == 0
-        assert sample(app, "rami_store_waiting_count") == 0
+        assert sample(app, "rami_store_server_evicted_keys", server=server) == 0
+        assert sample(app, "rami_store_waiting_calls") == 0

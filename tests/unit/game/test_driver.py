@@ -208,7 +208,7 @@ async def test_a_room_that_fails_again_and_again_is_stuck_until_it_moves() -> No
         await world.idle()
         assert world.registry.get_sample_value("rami_game_drives_failed_total", {"cause": "defect"}) == failures
     assert world.stuck.count() == 1
-    assert world.registry.get_sample_value("rami_game_stuck_rooms_count") == 1
+    assert world.registry.get_sample_value("rami_game_stuck_rooms") == 1
     world.driver.attend(room_id)
     await world.idle()
     assert world.table.turn == 0
