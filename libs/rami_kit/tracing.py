@@ -10,6 +10,7 @@ Spans carry the ids of rooms and players, as logs do, and never a card, a seed o
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,6 +90,20 @@ def span(name: str, /, parent: str | None = None, **attributes: str | int) -> Ab
     `parent`, of which "" means that a trace begins here. An exception marks it as failed and passes on.
     """
     return _NO_SPAN if _tracer is None else _span(name, parent, attributes)
+
+
+def past_span(name: str, parent: str, seconds: float, /, **attributes: str | int) -> None:
+    """Something that ends now and began so many seconds ago, below the traceparent `parent`."""
+    if _tracer is None:
+        return
+    end = time.time_ns()
+    begun = _tracer.start_span(
+        name,
+        context=_context(parent),
+        start_time=end - round(seconds * 1e9),
+        attributes={f"rami.{key}": value for key, value in attributes.items()},
+    )
+    begun.end(end)
 
 
 def fail_span(reason: str) -> None:
@@ -175,6 +190,7 @@ __all__ = [
     "fail_span",
     "is_tracing",
     "metadata_trace_parent",
+    "past_span",
     "span",
     "start_tracing",
     "trace_id",

@@ -28,7 +28,7 @@ from game_state.steps import seat_to_move
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
 from rami_kit.errors import InvalidRequest, RamiError, StoreUnavailable, reasons, refused, shutting_down
-from rami_kit.tracing import span
+from rami_kit.tracing import past_span
 from rami_wire import encode_field
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from game_state.events import CommittedStep
     from game_state.feeds import FeedHub
+    from game_state.own_rooms import OwnRooms
     from game_state.repository import RoomRepository
     from game_state.room import Room
     from rami_kit.metrics import GameMetrics
@@ -60,6 +61,7 @@ class StreamParts:
 
     repository: RoomRepository
     hub: FeedHub
+    own_rooms: OwnRooms
     metrics: GameMetrics
     draining: asyncio.Event
     heartbeat_seconds: float
@@ -199,6 +201,7 @@ class RoomStream:
         """What brings the viewer from its cursor to now; empty when it is there already."""
         room = await self._parts.repository.get(self._room_id)
         self._look_at(room)
+        self._parts.own_rooms.note(self._player_id, room)
         if self._cursor is None:
             return self._snapshot(room)
         version, commit_id = self._cursor
@@ -337,11 +340,10 @@ class RoomStream:
         return encode_field(_HEARTBEAT, event_pb2.Heartbeat(time=now).SerializeToString())
 
     def _observe_delivery(self, step: CommittedStep) -> None:
+        late = max(0, self._parts.repository.now_ms() - step.step.time_ms) / 1000
         if step.step.trace_parent:
-            with span("deliver", step.step.trace_parent, room=self._room_id, version=step.version):
-                pass  # a moment: it is handed over
-        late = self._parts.repository.now_ms() - step.step.time_ms
-        self._parts.metrics.delivery_seconds.labels().observe(max(0, late) / 1000)
+            past_span("deliver", step.step.trace_parent, late, room=self._room_id, version=step.version)
+        self._parts.metrics.delivery_seconds.labels().observe(late)
 
 
 def _begins_match(step: CommittedStep) -> bool:

@@ -92,6 +92,21 @@ async def test_one_trace_leads_from_an_action_to_the_bots_and_the_watchers(spans
     assert [span.name for span in roots] == ["rami.game.v1.GameService/SubmitAction"]
     decisions = [span for span in spans.of(TRACE) if span.name == "decide"]
     assert len({span.context.span_id for span in decisions if span.context}) >= 2, "the game's and the AI service's"
+    for delivery in (span for span in spans.of(TRACE) if span.name == "deliver"):
+        assert delivery.start_time is not None
+        assert delivery.end_time is not None
+        assert 0 <= delivery.end_time - delivery.start_time < 60 * 10**9, "from the step to its hand-over"
+
+
+def test_what_has_taken_its_time_is_as_long_as_it_took(spans: Spans) -> None:
+    tracing.past_span("deliver", PARENT, 1.5, room="p0-a", version=7)
+    (past,) = spans.of(TRACE)
+    assert past.start_time is not None
+    assert past.end_time is not None
+    assert past.end_time - past.start_time == 1_500_000_000
+    assert past.parent is not None
+    assert f"{past.parent.span_id:016x}" == PARENT.split("-")[2]
+    assert past.attributes == {"rami.room": "p0-a", "rami.version": 7}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +153,7 @@ async def test_nothing_is_stored_or_sent_where_nothing_is_traced(game: Cluster, 
     assert tracing.traced(()) == ()
     with tracing.span("nothing", PARENT):
         assert tracing.trace_id() == ""
+    tracing.past_span("nothing", PARENT, 1.0)
 
 
 @pytest.mark.usefixtures("spans")
