@@ -205,6 +205,21 @@ class Client(Queueing, Lookups):
             request.page_token = page.next_page_token
         return rooms[:limit]
 
+    async def list_own_rooms(self) -> list[room_pb2.Room]:
+        """The rooms that this player holds a seat in or hosts, newest first; at most 200, those that are over included.
+
+        >>> [own.room_id for own in await client.list_own_rooms()] == [room.room_id]
+        True
+        """
+        request = game.ListOwnRoomsRequest(page_size=100)
+        rooms: list[room_pb2.Room] = []
+        while True:
+            page = await self._calls.unary(self._game.ListOwnRooms, request)
+            rooms.extend(page.rooms)
+            if not page.next_page_token:
+                return rooms
+            request.page_token = page.next_page_token
+
     async def join_room(
         self, room_id: str = "", *, join_code: str = "", seat: int | None = None
     ) -> game.JoinRoomResponse:

@@ -9,6 +9,7 @@
     {p<n>}:list:<status>        sorted set  public rooms in a state by creation time      game         for ever
     {p<n>}:code:<CODE>          string      token of the room of a join code              game         room expiry
     {p<n>}:host:<player>        sorted set  rooms a player hosts by when they were made   game         7 days
+    {p<n>}:own:<player>         sorted set  rooms a player sits in or hosts, as above     game         30 days
     {mm}:ticket:<id>            hash        a ticket                                      matchmaking  1 to 5 min
     {mm}:live:<player>          string      id of the live ticket of a player             matchmaking  as its ticket
     {mm}:waiting                sorted set  waiting tickets by the time they expire       matchmaking  1 day
@@ -89,6 +90,11 @@ def code_key(partition: int, code: str) -> str:
 def hosted_key(partition: int, player_id: str) -> str:
     """Sorted set: ids of the rooms that a player hosts, by the store time, in milliseconds, at which they were made."""
     return f"{{p{partition}}}:host:{player_id}"
+
+
+def own_rooms_key(partition: int, player_id: str) -> str:
+    """Sorted set: ids of the rooms that a player sits in or hosts, by the store time, in ms, of their creation."""
+    return f"{{p{partition}}}:own:{player_id}"
 
 
 def ticket_key(ticket_id: str) -> str:
@@ -200,6 +206,7 @@ __all__ = [
     "listing_key",
     "live_ticket_key",
     "log_key",
+    "own_rooms_key",
     "parse_join_code",
     "parse_room_id",
     "partition_tag",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from game_state.guessing import CodeGuard
     from game_state.hosting import HostedRooms
     from game_state.listing import RoomLister
+    from game_state.own_rooms import OwnRooms
     from game_state.repository import RoomRepository
     from game_state.requests import RequestKey
     from game_state.room import Room, RoomOptions
@@ -66,6 +67,7 @@ class GameParts:
     changer: RoomChanger
     maker: RoomMaker
     hosted: HostedRooms
+    own_rooms: OwnRooms
     codes: CodeGuard
     lister: RoomLister
     actions: ActionPlayer
@@ -107,6 +109,10 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
         return await self._parts.lister.page(request.status, size, request.page_token, current_caller().player_id)
 
+    async def ListOwnRooms(self, request: pb.ListOwnRoomsRequest, _context: Context) -> pb.ListOwnRoomsResponse:
+        size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
+        return await self._parts.own_rooms.page(current_caller().player_id, size, request.page_token)
+
     async def JoinRoom(self, request: pb.JoinRoomRequest, _context: Context) -> pb.JoinRoomResponse:
         person = _person()
         wished = request.seat if request.HasField("seat") else None
@@ -128,6 +134,8 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         changed = await self._change(request.room_id, lambda draft: lobby.leave(draft, player_id), request)
         if changed.room.host != player_id:
             self._parts.hosted.give_back(player_id, request.room_id)
+            if changed.room.seat_of(player_id) is None:
+                self._parts.own_rooms.drop(player_id, request.room_id)
         return pb.LeaveRoomResponse(version=changed.version)
 
     async def UpdateSeats(self, request: pb.UpdateSeatsRequest, _context: Context) -> pb.UpdateSeatsResponse:

@@ -137,6 +137,20 @@ return changed
 """,
 )
 
+NOTE_OWN_ROOM: Final = Script(
+    "note_own_room",
+    """
+-- Puts a room among those that a player sits in or hosts.
+-- KEYS 1 the player's set: rooms by the store time, in ms, at which they were created
+-- ARGV 1 room id, 2 its creation time in ms, 3 most rooms, 4 TTL in ms
+-- Returns 1. Of more rooms than the most the oldest go.
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
+""",
+)
+
 TAKE_PLACE: Final = Script(
     "take_place",
     """

@@ -21,6 +21,7 @@ from game_state.hosting import HostedRooms
 from game_state.listing import RoomLister
 from game_state.match_room_servicer import MatchRoomServicer
 from game_state.observation import StepObserver
+from game_state.own_rooms import OwnRooms
 from game_state.preparing import prepare
 from game_state.repository import RoomRepository
 from game_state.rule_sheet_servicer import RuleSheetServicer
@@ -86,6 +87,8 @@ async def build(app: App) -> None:
     repository.add_listener(StepObserver(metrics))
     hosted = HostedRooms(store, repository, limit=settings.max_rooms_per_player, partitions=settings.partitions)
     repository.add_listener(hosted)
+    own_rooms = OwnRooms(store, repository, settings.partitions)
+    repository.add_listener(own_rooms)
     sweeper = Sweeper(
         store,
         driver,
@@ -128,13 +131,14 @@ async def build(app: App) -> None:
         id_key=settings.derived_key("room-id"),
         partitions=settings.partitions,
     )
-    streams = StreamParts(repository, hub, metrics, app.draining, settings.heartbeat_seconds)
+    streams = StreamParts(repository, hub, own_rooms, metrics, app.draining, settings.heartbeat_seconds)
     parts = GameParts(
         repository=repository,
         changer=changer,
         maker=maker,
         hosted=hosted,
         codes=CodeGuard(make_rate(settings.wrong_codes_per_address, settings.wrong_codes_per_address_burst)),
+        own_rooms=own_rooms,
         lister=RoomLister(store, repository, settings.partitions),
         actions=ActionPlayer(changer, metrics),
         streams=streams,

@@ -115,6 +115,12 @@ class Player:
     async def room_with(self, code: str) -> room_pb2.Room:
         return (await self.call(self.stub.GetRoom, pb.GetRoomRequest(join_code=code))).room
 
+    async def own_rooms(self) -> list[str]:
+        """The ids of the rooms that the player sits in or hosts."""
+        answer = await self.call(self.stub.ListOwnRooms, pb.ListOwnRoomsRequest(page_size=100))
+        assert answer.next_page_token == ""
+        return [room.room_id for room in answer.rooms]
+
     async def join(self, room_id: str, seat: int | None = None) -> pb.JoinRoomResponse:
         request = pb.JoinRoomRequest(request_id=request_id(), room_id=room_id, seat=seat)
         return await self.call(self.stub.JoinRoom, request)

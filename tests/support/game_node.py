@@ -10,6 +10,7 @@ from game_state.changes import RoomChanger
 from game_state.config import GameSettings
 from game_state.feeds import FeedHub
 from game_state.lobby import Person
+from game_state.own_rooms import OwnRooms
 from game_state.repository import RoomRepository
 from game_state.streams import RoomStream, StreamParts
 from rami.game.v1 import game_service_pb2 as pb
@@ -40,7 +41,11 @@ class Node:
         self.changer = RoomChanger(self.repository, TIMES)
         self.hub = FeedHub(self.repository, self.subscriber, self.metrics)
         self.repository.add_listener(self.hub)
-        self.parts = StreamParts(self.repository, self.hub, self.metrics, app.draining, heartbeat_seconds=60)
+        self.own_rooms = OwnRooms(store, self.repository, partitions=1)
+        self.repository.add_listener(self.own_rooms)
+        self.parts = StreamParts(
+            self.repository, self.hub, self.own_rooms, self.metrics, app.draining, heartbeat_seconds=60
+        )
 
     def stream(self, room_id: str, player_id: str, cursor: bytes = b"") -> RoomStream:
         return RoomStream(self.parts, room_id, player_id, cursor, legal_actions=False)

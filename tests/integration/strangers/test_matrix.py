@@ -80,6 +80,7 @@ MatchRoomService/CreateMatchRoom      missing  expired  invalid  invalid  invali
 GameService/CreateRoom                missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
 GameService/GetRoom                   missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       hidden   ok
 GameService/ListRooms                 missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
+GameService/ListOwnRooms              missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
 GameService/JoinRoom                  missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       code     begun
 GameService/LeaveRoom                 missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       seat     seat
 GameService/UpdateSeats               missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       host     host

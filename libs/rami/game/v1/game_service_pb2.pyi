@@ -194,6 +194,60 @@ class ListRoomsResponse(_message.Message):
 Global___ListRoomsResponse: _TypeAlias = ListRoomsResponse  # noqa: Y015
 
 @_typing.final
+class ListOwnRoomsRequest(_message.Message):
+    """Asks for the caller's rooms."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The most rooms to return, 1 to 100; 0 means 20."""
+    page_token: _builtins.str
+    """From the previous answer."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOwnRoomsRequest: _TypeAlias = ListOwnRoomsRequest  # noqa: Y015
+
+@_typing.final
+class ListOwnRoomsResponse(_message.Message):
+    """The caller's rooms."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROOMS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty on the last one."""
+    @_builtins.property
+    def rooms(self) -> _containers.RepeatedCompositeFieldContainer[_room_pb2.Room]:
+        """The rooms, newest first."""
+
+    def __init__(
+        self,
+        *,
+        rooms: _abc.Iterable[_room_pb2.Room] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rooms", b"rooms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOwnRoomsResponse: _TypeAlias = ListOwnRoomsResponse  # noqa: Y015
+
+@_typing.final
 class JoinRoomRequest(_message.Message):
     """Asks for a seat."""
 

@@ -61,6 +61,11 @@ class GameServiceStub:
                 request_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsRequest.SerializeToString,
                 response_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsResponse.FromString,
                 _registered_method=True)
+        self.ListOwnRooms = channel.unary_unary(
+                '/rami.game.v1.GameService/ListOwnRooms',
+                request_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsRequest.SerializeToString,
+                response_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsResponse.FromString,
+                _registered_method=True)
         self.JoinRoom = channel.unary_unary(
                 '/rami.game.v1.GameService/JoinRoom',
                 request_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.JoinRoomRequest.SerializeToString,
@@ -156,6 +161,17 @@ class GameServiceServicer:
 
     def ListRooms(self, request, context):
         """Lists public rooms, newest first. Read only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListOwnRooms(self, request, context):
+        """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
+        another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
+        expire; of more than 200 the newest. Read only. The list follows the rooms at once, as a rule: a room that is missing,
+        because a process ended at the moment in which the caller sat down, is there from the start of its match, or from
+        when the caller opens a stream of it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -284,6 +300,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListRooms,
                     request_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsRequest.FromString,
                     response_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsResponse.SerializeToString,
+            ),
+            'ListOwnRooms': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOwnRooms,
+                    request_deserializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsRequest.FromString,
+                    response_serializer=rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsResponse.SerializeToString,
             ),
             'JoinRoom': grpc.unary_unary_rpc_method_handler(
                     servicer.JoinRoom,
@@ -439,6 +460,33 @@ class GameService:
             '/rami.game.v1.GameService/ListRooms',
             rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsRequest.SerializeToString,
             rami_dot_game_dot_v1_dot_game__service__pb2.ListRoomsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOwnRooms(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rami.game.v1.GameService/ListOwnRooms',
+            rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsRequest.SerializeToString,
+            rami_dot_game_dot_v1_dot_game__service__pb2.ListOwnRoomsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -54,6 +54,13 @@ class GameServiceStub:
     """
     ListRooms: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]
     """Lists public rooms, newest first. Read only."""
+    ListOwnRooms: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListOwnRoomsRequest, _game_service_pb2.ListOwnRoomsResponse]
+    """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
+    another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
+    expire; of more than 200 the newest. Read only. The list follows the rooms at once, as a rule: a room that is missing,
+    because a process ended at the moment in which the caller sat down, is there from the start of its match, or from
+    when the caller opens a stream of it.
+    """
     JoinRoom: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinRoomRequest, _game_service_pb2.JoinRoomResponse]
     """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
     keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
@@ -138,6 +145,13 @@ class GameServiceAsyncStub(GameServiceStub):
     """
     ListRooms: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]  # type: ignore[assignment]
     """Lists public rooms, newest first. Read only."""
+    ListOwnRooms: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListOwnRoomsRequest, _game_service_pb2.ListOwnRoomsResponse]  # type: ignore[assignment]
+    """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
+    another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
+    expire; of more than 200 the newest. Read only. The list follows the rooms at once, as a rule: a room that is missing,
+    because a process ended at the moment in which the caller sat down, is there from the start of its match, or from
+    when the caller opens a stream of it.
+    """
     JoinRoom: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinRoomRequest, _game_service_pb2.JoinRoomResponse]  # type: ignore[assignment]
     """Takes a seat, or takes the own seat back from the bot that stands in. A player who is seated already
     keeps the seat and gets OK. FAILED_PRECONDITION ROOM_FULL, SEAT_TAKEN or MATCH_ALREADY_STARTED,
@@ -237,6 +251,19 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListRoomsResponse, _abc.Awaitable[_game_service_pb2.ListRoomsResponse]]:
         """Lists public rooms, newest first. Read only."""
+
+    @_abc_1.abstractmethod
+    def ListOwnRooms(
+        self,
+        request: _game_service_pb2.ListOwnRoomsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.ListOwnRoomsResponse, _abc.Awaitable[_game_service_pb2.ListOwnRoomsResponse]]:
+        """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
+        another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
+        expire; of more than 200 the newest. Read only. The list follows the rooms at once, as a rule: a room that is missing,
+        because a process ended at the moment in which the caller sat down, is there from the start of its match, or from
+        when the caller opens a stream of it.
+        """
 
     @_abc_1.abstractmethod
     def JoinRoom(

@@ -129,6 +129,11 @@ export class RamiClient {
     return (await unary(this.context, this.game.listRooms, { status, pageSize })).rooms;
   }
 
+  /** The rooms that the player holds a seat in or hosts, newest first; those that are over included. */
+  async listOwnRooms(pageSize = 20): Promise<Room[]> {
+    return (await unary(this.context, this.game.listOwnRooms, { pageSize })).rooms;
+  }
+
   /** Takes a seat by the room's id or its join code, or takes the own one back from a stand-in. */
   async joinRoom(by: { roomId: string } | { joinCode: string }, seat?: number): Promise<JoinRoomResponse> {
     const room =

@@ -174,6 +174,9 @@ test("a page that is reloaded in mid-turn shows the same hand, and the turn goes
   await page.locator(".hand button").first().click();
   await page.locator("button[aria-keyshortcuts=D]").click();
   await moved(page, version);
+  await page.goto(home);
+  await page.getByRole("link", { name: "To the table" }).click();
+  await myTurn(page);
   await page.context().close();
 });
 

@@ -78,6 +78,8 @@ export const cs: Locale = {
     joinTitle: "K přátelům",
     joinLabel: "Kód stolu",
     join: "Přisednout",
+    ownTables: "Vaše stoly",
+    toTable: "Ke stolu",
     openTables: "Otevřené stoly",
     openNone: "Žádný stůl teď nečeká na hráče.",
     liveTables: "Rozehrané partie",

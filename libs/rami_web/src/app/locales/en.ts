@@ -66,6 +66,8 @@ export const en = {
     joinTitle: "Join friends",
     joinLabel: "Code of the table",
     join: "Join",
+    ownTables: "Your tables",
+    toTable: "To the table",
     openTables: "Open tables",
     openNone: "No table is waiting for players right now.",
     liveTables: "Matches to watch",

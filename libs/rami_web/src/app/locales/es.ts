@@ -70,6 +70,8 @@ export const es: Locale = {
     joinTitle: "Con amigos",
     joinLabel: "Código de la mesa",
     join: "Entrar",
+    ownTables: "Tus mesas",
+    toTable: "A la mesa",
     openTables: "Mesas abiertas",
     openNone: "Ahora mismo ninguna mesa espera jugadores.",
     liveTables: "Partidas para mirar",

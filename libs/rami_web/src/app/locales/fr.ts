@@ -70,6 +70,8 @@ export const fr: Locale = {
     joinTitle: "Rejoindre des amis",
     joinLabel: "Code de la table",
     join: "Rejoindre",
+    ownTables: "Vos tables",
+    toTable: "À la table",
     openTables: "Tables ouvertes",
     openNone: "Aucune table n’attend de joueurs en ce moment.",
     liveTables: "Parties à regarder",

@@ -66,6 +66,8 @@ export const nb: Locale = {
     joinTitle: "Bli med venner",
     joinLabel: "Bordets kode",
     join: "Bli med",
+    ownTables: "Dine bord",
+    toTable: "Til bordet",
     openTables: "Åpne bord",
     openNone: "Ingen bord venter på spillere akkurat nå.",
     liveTables: "Partier å se på",

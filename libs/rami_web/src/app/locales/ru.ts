@@ -71,6 +71,8 @@ export const ru: Locale = {
     joinTitle: "К друзьям",
     joinLabel: "Код стола",
     join: "Войти",
+    ownTables: "Ваши столы",
+    toTable: "К столу",
     openTables: "Открытые столы",
     openNone: "Сейчас ни один стол не ждёт игроков.",
     liveTables: "Идущие партии",

@@ -1,4 +1,4 @@
-/** Public rooms to sit down in or to watch, and the latest matches of this browser. */
+/** The own rooms, public ones to sit down in or to watch, and the latest matches of this browser. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Room, RoomStatus } from "../../client/index.ts";
@@ -36,16 +36,22 @@ function free(room: Room): number {
 
 export function RoomLists({ toTable }: Props): JSX.Element {
   const { texts, session } = usePage();
-  const [rooms, setRooms] = useState<{ open: Room[]; live: Room[] }>();
+  const [rooms, setRooms] = useState<{ own: Room[]; open: Room[]; live: Room[] }>();
   useEffect(() => {
     let gone = false;
     const look = async () => {
       if (document.hidden) return;
       try {
-        const [open, live] = await session.asPlayer(texts.t("guest"), () =>
-          Promise.all([session.rami.listRooms(RoomStatus.LOBBY), session.rami.listRooms(RoomStatus.IN_MATCH)]),
+        const [all, lobbies, matches] = await session.asPlayer(texts.t("guest"), () =>
+          Promise.all([
+            session.rami.listOwnRooms(),
+            session.rami.listRooms(RoomStatus.LOBBY),
+            session.rami.listRooms(RoomStatus.IN_MATCH),
+          ]),
         );
-        if (!gone) setRooms({ open, live });
+        const own = all.filter(({ status }) => status === RoomStatus.LOBBY || status === RoomStatus.IN_MATCH);
+        const others = (room: Room) => own.every(({ roomId }) => roomId !== room.roomId);
+        if (!gone) setRooms({ own, open: lobbies.filter(others), live: matches.filter(others) });
       } catch {
         if (!gone) setRooms(undefined); // the buttons say what is wrong when they are used
       }
@@ -60,6 +66,21 @@ export function RoomLists({ toTable }: Props): JSX.Element {
 
   return (
     <div class="lists">
+      {rooms && rooms.own.length > 0 && (
+        <section>
+          <h2>{texts.t("ownTables")}</h2>
+          <ul>
+            {rooms.own.map((room) => (
+              <li key={room.roomId}>
+                <RoomLine room={room} />
+                <a class="button" href={`#/room/${room.roomId}`}>
+                  {texts.t("toTable")}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <section>
         <h2>{texts.t("openTables")}</h2>
         {!rooms?.open.length && <p class="none">{texts.t("openNone")}</p>}
