@@ -45,6 +45,8 @@ MAX_TOKEN_LENGTH: Final = 8192
 MAX_NAME_LENGTH: Final = 32
 DEFAULT_NAME: Final = "Player"
 PLAYER_ID_LENGTH: Final = 26
+GUEST_SUBJECT: Final = "guest-"
+"""How the subjects of guests begin. Who signs other tokens with RAMI_JWT_SECRET names no such subject."""
 VERIFIED_TOKENS_KEPT: Final = 10_000
 
 _BEARER: Final = "bearer "
@@ -151,12 +153,7 @@ class TokenVerifier:
 
         Raises RamiError: TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED, without a word of the token.
         """
-        for key, value in metadata or ():
-            if key == "authorization":
-                if isinstance(value, str) and value[:7].lower() == _BEARER:
-                    return self.verify(value[7:])
-                raise _invalid()
-        raise refused(reasons.ERROR_REASON_TOKEN_MISSING, "the call carries no bearer token")
+        return self.verify(_bearer_token(metadata))
 
     def verify(self, token: str) -> Caller:
         """The caller that a token speaks for. Raises RamiError: TOKEN_INVALID or TOKEN_EXPIRED."""
@@ -306,6 +303,19 @@ class GuestSigner:
         """Whether there is a key to sign with; without one only the operator's provider makes players."""
         return self._secret is not None
 
+    def renew(
+        self, metadata: Iterable[tuple[str, str | bytes]] | None, name: str, lifetime_seconds: float
+    ) -> tuple[str, float]:
+        """As `sign`, for the guest whose call carries this metadata. Trusts its caller that the call was let in.
+
+        Raises NOT_A_GUEST for a token that CreateGuest has not signed, or whose subject is not one that it makes: who
+        signs tokens otherwise decides for how long they count.
+        """
+        claims = jwt.decode(_bearer_token(metadata), options={"verify_signature": False})
+        if claims["iss"] != PLAYER_ISSUER or not claims["sub"].startswith(GUEST_SUBJECT):
+            raise refused(reasons.ERROR_REASON_NOT_A_GUEST, "the identity provider of the player renews its token")
+        return self.sign(claims["sub"], name, lifetime_seconds)
+
     def sign(self, subject: str, name: str, lifetime_seconds: float) -> tuple[str, float]:
         """A token and the unix time at which it ends. Raises RamiError GUESTS_DISABLED without a key."""
         if self._secret is None:
@@ -316,6 +326,16 @@ class GuestSigner:
         if self._audience is not None:
             claims["aud"] = self._audience
         return jwt.encode(claims, self._secret, algorithm="HS256"), float(expires_at)
+
+
+def _bearer_token(metadata: Iterable[tuple[str, str | bytes]] | None) -> str:
+    """The token of a call. Raises RamiError: TOKEN_MISSING or TOKEN_INVALID."""
+    for key, value in metadata or ():
+        if key == "authorization":
+            if isinstance(value, str) and value[:7].lower() == _BEARER:
+                return value[7:]
+            raise _invalid()
+    raise refused(reasons.ERROR_REASON_TOKEN_MISSING, "the call carries no bearer token")
 
 
 def _value(secret: SecretStr | None) -> str | None:

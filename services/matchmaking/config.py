@@ -38,12 +38,17 @@ class MatchmakingSettings(ServiceSettings):
         None, description="CreateGuest signs in anybody; unset: yes in development, else no."
     )
     guest_token_seconds: float = Field(
-        2_592_000.0, ge=60, description="How long a guest's token lives; there is no other way to be that guest."
+        2_592_000.0, ge=60, description="How long a guest's token lives; renewed before, it goes on."
     )
     guest_rate_per_address: float = Field(
         50.0, ge=0, le=1e6, description="CreateGuest a second that a process takes from an address for long; 0 = any."
     )
     guest_rate_per_address_burst: int = Field(1000, ge=1, description="As many at once, after a rest.")
+
+    guest_renewals_per_player: float = Field(
+        0.1, ge=0, le=1e6, description="RenewGuest a second that a process takes from a player for long; 0 = any."
+    )
+    guest_renewals_per_player_burst: int = Field(20, ge=1, description="As many at once, after a rest.")
 
     match_width: float = Field(
         100.0, ge=0, description="Rating points that rivals may be apart at first; both must accept."

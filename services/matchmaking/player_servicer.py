@@ -12,8 +12,9 @@ from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.ratings import BOT_PREFIX, new_player
 from rami.matchmaking.v1 import player_service_pb2 as messages
 from rami.matchmaking.v1 import player_service_pb2_grpc
-from rami_kit.auth import PLAYER_ISSUER, current_caller, player_id
+from rami_kit.auth import GUEST_SUBJECT, PLAYER_ISSUER, current_caller, player_id
 from rami_kit.errors import InvalidRequest, reasons, refused
+from rami_kit.rates import Buckets
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matchmaking.ratings import PlayerRecord
     from rami_kit.auth import GuestSigner
     from rami_kit.metrics import MatchmakingMetrics
+    from rami_kit.rates import Rate
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
@@ -31,6 +33,7 @@ MAX_NAME_LENGTH: Final = 32
 MAX_PLAYER_ID_LENGTH: Final = 64
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
+RENEWALS: Final = "renewals_per_player"
 
 
 class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
@@ -44,29 +47,46 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         *,
         guests_allowed: bool,
         guest_seconds: float,
+        renewal_rate: Rate | None,
     ) -> None:
-        """`guest_seconds`: how long a guest's token lives."""
+        """`guest_seconds`: how long a guest's token lives; `renewal_rate` of None: guests renew it as they like."""
         self._players = players
         self._signer = signer
         self._metrics = metrics
         self._guests_allowed = guests_allowed
         self._guest_seconds = guest_seconds
+        self._renewals = Buckets(renewal_rate) if renewal_rate is not None else None
 
     async def CreateGuest(
         self, request: messages.CreateGuestRequest, _context: Context
     ) -> messages.CreateGuestResponse:
         """Signs in a new guest. Nothing is stored: the token is all there is."""
-        if not self._guests_allowed:
-            message = "this cluster signs in no guests: use your identity provider"
-            raise refused(reasons.ERROR_REASON_GUESTS_DISABLED, message)
+        self._require_guests()
         name = checked_name(request.display_name)
-        subject = f"guest-{secrets.token_urlsafe(18)}"
+        subject = f"{GUEST_SUBJECT}{secrets.token_urlsafe(18)}"
         token, expires_at = self._signer.sign(subject, name, self._guest_seconds)
         self._metrics.guests.labels().inc()
         return messages.CreateGuestResponse(
             player_id=player_id(PLAYER_ISSUER, subject),
             token=token,
             expire_time=timestamp(int(expires_at * 1000)),
+        )
+
+    async def RenewGuest(self, request: messages.RenewGuestRequest, context: Context) -> messages.RenewGuestResponse:
+        """Signs a guest in once more as the same player. Nothing is stored here either."""
+        self._require_guests()
+        caller = current_caller()
+        name = checked_name(request.display_name) if request.display_name else caller.name
+        wait = self._renewals.take(caller.player_id) if self._renewals is not None else 0.0
+        if wait:
+            message = "the guest renews its token too often"
+            raise refused(reasons.ERROR_REASON_RATE_LIMITED, message, retry_after_seconds=wait, limit=RENEWALS)
+        token, expires_at = self._signer.renew(context.invocation_metadata(), name, self._guest_seconds)
+        return messages.RenewGuestResponse(
+            player_id=caller.player_id,
+            token=token,
+            expire_time=timestamp(int(expires_at * 1000)),
+            display_name=name,
         )
 
     async def GetPlayer(self, request: messages.GetPlayerRequest, _context: Context) -> messages.GetPlayerResponse:
@@ -108,6 +128,11 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         if rank is not None and record is not None:
             response.own.CopyFrom(messages.RankedPlayer(rank=rank, player=player_message(caller, record)))
         return response
+
+    def _require_guests(self) -> None:
+        if not self._guests_allowed:
+            message = "this cluster signs in no guests: use your identity provider"
+            raise refused(reasons.ERROR_REASON_GUESTS_DISABLED, message)
 
 
 def checked_name(text: str) -> str:

@@ -158,6 +158,7 @@ async def build(app: App) -> None:
             metrics,
             guests_allowed=settings.signs_in_guests,
             guest_seconds=settings.guest_token_seconds,
+            renewal_rate=make_rate(settings.guest_renewals_per_player, settings.guest_renewals_per_player_burst),
         ),
         "rami.matchmaking.v1.PlayerService",
         overrides={"CreateGuest": Access.PUBLIC},

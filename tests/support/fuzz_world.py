@@ -178,6 +178,7 @@ REQUESTS: dict[str, Callable[[FuzzWorld], Message]] = {
     "MatchmakingService/WatchTicket": lambda w: queue.WatchTicketRequest(ticket_id=w.ticket),
     "MatchmakingService/CancelTicket": lambda w: queue.CancelTicketRequest(request_id=w.an_id(), ticket_id=w.ticket),
     "PlayerService/CreateGuest": lambda _: players.CreateGuestRequest(display_name="Ann"),
+    "PlayerService/RenewGuest": lambda _: players.RenewGuestRequest(display_name="Anna"),
     "PlayerService/GetPlayer": lambda w: players.GetPlayerRequest(player_id=w._bob.id),
     "PlayerService/ListLeaderboard": lambda _: players.ListLeaderboardRequest(page_size=5, page_token="AAAAAA=="),
     "Health/Check": lambda _: health_pb2.HealthCheckRequest(service="rami.game.v1.GameService"),

@@ -43,6 +43,7 @@ already-queued = Už čekáte s jinými přáními.
 guests-disabled = Hosté se tu přihlásit nemohou.
 player-not-found = O tomto hráči není nic známo.
 ticket-over = Už nečekáte: čekání bylo zrušeno, nebo trvalo příliš dlouho.
+not-a-guest = Jméno si tu mohou změnit jen hosté.
 rate-limited = Příliš mnoho volání. Zkuste to za chvíli.
 limit-reached = Dosáhli jste povoleného počtu.
 store-unavailable = Služba teď není dostupná. Zkuste to znovu.

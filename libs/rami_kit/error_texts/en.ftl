@@ -43,6 +43,7 @@ already-queued = You are already waiting with other wishes.
 guests-disabled = Guests cannot sign in here.
 player-not-found = Nothing is known of this player.
 ticket-over = You are no longer waiting: it was cancelled or took too long.
+not-a-guest = Only guests can change their name here.
 rate-limited = Too many calls. Try again in a moment.
 limit-reached = You have as many of these as you may have.
 store-unavailable = The service is not available for a moment. Try again.

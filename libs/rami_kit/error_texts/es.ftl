@@ -43,6 +43,7 @@ already-queued = Ya estás en la cola con otras preferencias.
 guests-disabled = Aquí no se admiten invitados.
 player-not-found = No se sabe nada de este jugador.
 ticket-over = Ya no estás en la cola: se canceló o pasó demasiado tiempo.
+not-a-guest = Aquí solo los invitados pueden cambiar de nombre.
 rate-limited = Demasiadas llamadas. Inténtalo dentro de un momento.
 limit-reached = Has llegado al máximo permitido.
 store-unavailable = El servicio no está disponible por un momento. Inténtalo de nuevo.

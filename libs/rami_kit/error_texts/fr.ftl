@@ -43,6 +43,7 @@ already-queued = Vous attendez déjà avec d’autres souhaits.
 guests-disabled = Les invités ne sont pas admis ici.
 player-not-found = On ne sait rien de ce joueur.
 ticket-over = Vous n’attendez plus : l’attente a été annulée ou a trop duré.
+not-a-guest = Ici, seuls les invités peuvent changer de nom.
 rate-limited = Trop d’appels. Réessayez dans un instant.
 limit-reached = Vous avez atteint le maximum autorisé.
 store-unavailable = Le service est momentanément indisponible. Réessayez.

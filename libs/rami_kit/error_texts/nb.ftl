@@ -43,6 +43,7 @@ already-queued = Du står allerede i kø med andre ønsker.
 guests-disabled = Gjester kan ikke logge inn her.
 player-not-found = Ingenting er kjent om denne spilleren.
 ticket-over = Du står ikke lenger i kø: den ble avbrutt eller tok for lang tid.
+not-a-guest = Bare gjester kan bytte navn her.
 rate-limited = For mange kall. Prøv igjen om et øyeblikk.
 limit-reached = Du har så mange av disse som du kan ha.
 store-unavailable = Tjenesten er utilgjengelig et øyeblikk. Prøv igjen.

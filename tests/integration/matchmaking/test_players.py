@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from matchmaking.ratings import RatedSeat
 from matchmaking.service import build
 from rami.matchmaking.v1 import matchmaking_service_pb2, player_service_pb2
 from rami_kit import keys
-from rami_kit.testing import bearer, channel_to, make_settings, running_app
+from rami_kit.testing import bearer, channel_to, make_settings, player_token, running_app
 from support.queueing import TIMEOUT, Client, Player, refusal, running_replica, store_client
 
 if TYPE_CHECKING:
@@ -78,6 +79,83 @@ async def test_a_guest_plays_at_once(store_url: str) -> None:
 async def test_names_that_cannot_be_shown_are_refused(store_url: str, name: str) -> None:
     async with running_replica(store_url, AWAY) as replica:
         assert await refusal(guest(replica, name)) == ("INVALID_REQUEST", {"field": "display_name"})
+
+
+async def renew(client: Client, token: str, name: str = "") -> player_service_pb2.RenewGuestResponse:
+    request = player_service_pb2.RenewGuestRequest(display_name=name)
+    return await client.players.RenewGuest(request, metadata=bearer(token), timeout=TIMEOUT)
+
+
+async def known_as(client: Client, token: str) -> tuple[str, str]:
+    """The id and the name that a token speaks for."""
+    request = player_service_pb2.GetPlayerRequest()
+    player = (await client.players.GetPlayer(request, metadata=bearer(token), timeout=TIMEOUT)).player
+    return player.player_id, player.display_name
+
+
+async def test_a_guest_renews_its_token_and_stays_who_it_is(store_url: str) -> None:
+    async with (
+        running_replica(store_url, AWAY, guest_token_seconds=600) as replica,
+        running_replica(store_url, AWAY, guest_token_seconds=6000) as other,
+        store_client(store_url) as client,
+    ):
+        ann = await guest(replica, "Ann")
+        renewed = await renew(other, ann.token)
+        assert (renewed.player_id, renewed.display_name) == (ann.player_id, "Ann")
+        assert renewed.token != ann.token
+        assert renewed.expire_time.seconds > ann.expire_time.seconds + 5000
+        assert await known_as(replica, renewed.token) == (ann.player_id, "Ann")
+        assert await known_as(replica, ann.token) == (ann.player_id, "Ann"), "the former token counts until its end"
+        again = await renew(replica, renewed.token)
+        assert again.player_id == ann.player_id
+        assert await client.keys("*") == [], "a guest costs the store nothing"
+
+
+async def test_a_guest_takes_another_name(store_url: str) -> None:
+    async with running_replica(store_url, AWAY) as replica:
+        ann = await guest(replica, "Ann")
+        renewed = await renew(replica, ann.token, "  Countess  ")
+        assert (renewed.player_id, renewed.display_name) == (ann.player_id, "Countess")
+        assert await known_as(replica, renewed.token) == (ann.player_id, "Countess")
+        assert (await renew(replica, renewed.token)).display_name == "Countess", "an empty name keeps the one it has"
+        for name in ("   ", "x" * 33, "line\nbreak"):
+            assert await refusal(renew(replica, ann.token, name)) == ("INVALID_REQUEST", {"field": "display_name"})
+
+
+async def test_who_is_no_guest_renews_nothing_here(store_url: str, tmp_path: Path) -> None:
+    key = Ed25519PrivateKey.generate()
+    public = jwt.algorithms.OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    jwks = tmp_path / "jwks.json"
+    jwks.write_text(json.dumps({"keys": [public | {"kid": "one", "alg": "EdDSA", "use": "sig"}]}))
+    async with running_replica(store_url, AWAY, jwt_jwks_file=str(jwks)) as replica:
+        claims = {"iss": "https://id.example.com", "sub": "guest-of-somebody-else", "exp": int(time.time()) + 600}
+        provided = jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": "one"})
+        signed_elsewhere = player_token("ann")
+        for token in (provided, signed_elsewhere):
+            assert await known_as(replica, token)
+            assert await refusal(renew(replica, token)) == ("NOT_A_GUEST", {})
+
+
+async def test_guests_who_renew_again_and_again_are_slowed_down(store_url: str) -> None:
+    async with running_replica(
+        store_url, AWAY, guest_renewals_per_player=0.001, guest_renewals_per_player_burst=3
+    ) as replica:
+        ann, bob = await guest(replica, "Ann"), await guest(replica, "Bob")
+        tokens = [ann.token]
+        for name in ("One", "Two", "Three"):
+            tokens.append((await renew(replica, tokens[-1], name)).token)
+        for token in tokens:
+            limited = await refusal(renew(replica, token, "Four"))
+            assert limited == ("RATE_LIMITED", {"limit": "renewals_per_player"}), "it counts for the player"
+        assert (await renew(replica, bob.token)).player_id == bob.player_id
+
+
+async def test_no_guest_is_renewed_where_none_is_allowed(store_url: str) -> None:
+    async with running_replica(store_url, AWAY) as replica:
+        ann = await guest(replica, "Ann")
+    async with running_replica(store_url, AWAY, guests_allowed=False) as replica:
+        assert await known_as(replica, ann.token)
+        assert (await refusal(renew(replica, ann.token)))[0] == "GUESTS_DISABLED"
 
 
 async def test_guests_can_be_turned_off_and_are_by_default(store_url: str) -> None:

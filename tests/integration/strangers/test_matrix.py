@@ -61,6 +61,7 @@ WORDS: Final = {
     "hidden": ("PERMISSION_DENIED", "SPECTATORS_NOT_ALLOWED"),
     "code": ("PERMISSION_DENIED", "JOIN_CODE_REQUIRED"),
     "begun": ("FAILED_PRECONDITION", "MATCH_ALREADY_STARTED"),
+    "guest": ("PERMISSION_DENIED", "NOT_A_GUEST"),
     "nothing": ("NOT_FOUND", "TICKET_NOT_FOUND"),
 }
 """What stands in the table: code and reason."""
@@ -102,6 +103,7 @@ MatchmakingService/WatchTicket        missing  expired  invalid  invalid  invali
 MatchmakingService/CancelTicket       missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       nothing  nothing
 MatchmakingService/GetQueue           missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
 PlayerService/CreateGuest             ok       ok       ok       ok       ok       ok       ok       ok       ok       ok       ok
+PlayerService/RenewGuest              missing  expired  invalid  invalid  invalid  invalid  scope    guest    guest    guest    guest
 PlayerService/GetPlayer               missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
 PlayerService/ListLeaderboard         missing  expired  invalid  invalid  invalid  invalid  scope    ok       ok       ok       ok
 Health/Check                          ok       ok       ok       ok       ok       ok       ok       ok       ok       ok       ok

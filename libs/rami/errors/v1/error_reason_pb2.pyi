@@ -204,11 +204,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: The ticket has been cancelled or has expired.
     Metadata: {"state": "TICKET_STATE_EXPIRED"}
     """
+    ERROR_REASON_NOT_A_GUEST: _ErrorReason.ValueType  # 76
+    """PERMISSION_DENIED: The player is no guest of this cluster: its identity provider renews its token and knows its name.
+    Metadata: {}
+    """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 80
     """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
     stream count as calls; one too many is a result on the stream, not its end.
-    Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"} or, for wrong join codes,
-    {"limit": "wrong_codes_per_address"}
+    Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"}; for wrong join codes
+    {"limit": "wrong_codes_per_address"}, for guests' new tokens {"limit": "renewals_per_player"}
     """
     ERROR_REASON_LIMIT_REACHED: _ErrorReason.ValueType  # 81
     """RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,
@@ -416,11 +420,15 @@ ERROR_REASON_TICKET_OVER: ErrorReason.ValueType  # 75
 """FAILED_PRECONDITION: The ticket has been cancelled or has expired.
 Metadata: {"state": "TICKET_STATE_EXPIRED"}
 """
+ERROR_REASON_NOT_A_GUEST: ErrorReason.ValueType  # 76
+"""PERMISSION_DENIED: The player is no guest of this cluster: its identity provider renews its token and knows its name.
+Metadata: {}
+"""
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 80
 """RESOURCE_EXHAUSTED: The player or address calls too often: RetryInfo says when to come back. Actions on a Play
 stream count as calls; one too many is a result on the stream, not its end.
-Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"} or, for wrong join codes,
-{"limit": "wrong_codes_per_address"}
+Metadata: {"limit": "rate_per_player"}, {"limit": "rate_per_address"}; for wrong join codes
+{"limit": "wrong_codes_per_address"}, for guests' new tokens {"limit": "renewals_per_player"}
 """
 ERROR_REASON_LIMIT_REACHED: ErrorReason.ValueType  # 81
 """RESOURCE_EXHAUSTED: The caller has reached a cap: rooms_per_player, streams_per_player, streams_per_address,

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(rami/matchmaking/v1/player_service.proto\x12\x13rami.matchmaking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n\x12\x43reateGuestRequest\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\"h\n\x13\x43reateGuestResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"%\n\x10GetPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"N\n\x11GetPlayerResponse\x12+\n\x06player\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Player\x12\x0c\n\x04rank\x18\x02 \x01(\x04\"\x87\x01\n\x06Player\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\x18\n\x10rating_deviation\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\r\x12\x0c\n\x04wins\x18\x06 \x01(\r\x12\x0b\n\x03\x62ot\x18\x07 \x01(\x08\"R\n\x16ListLeaderboardRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x11\n\taround_me\x18\x03 \x01(\x08\"\x96\x01\n\x17ListLeaderboardResponse\x12\x32\n\x07players\x18\x01 \x03(\x0b\x32!.rami.matchmaking.v1.RankedPlayer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12.\n\x03own\x18\x03 \x01(\x0b\x32!.rami.matchmaking.v1.RankedPlayer\"I\n\x0cRankedPlayer\x12\x0c\n\x04rank\x18\x01 \x01(\x04\x12+\n\x06player\x18\x02 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Player2\xbb\x02\n\rPlayerService\x12`\n\x0b\x43reateGuest\x12\'.rami.matchmaking.v1.CreateGuestRequest\x1a(.rami.matchmaking.v1.CreateGuestResponse\x12Z\n\tGetPlayer\x12%.rami.matchmaking.v1.GetPlayerRequest\x1a&.rami.matchmaking.v1.GetPlayerResponse\x12l\n\x0fListLeaderboard\x12+.rami.matchmaking.v1.ListLeaderboardRequest\x1a,.rami.matchmaking.v1.ListLeaderboardResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(rami/matchmaking/v1/player_service.proto\x12\x13rami.matchmaking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n\x12\x43reateGuestRequest\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\"h\n\x13\x43reateGuestResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\")\n\x11RenewGuestRequest\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\"}\n\x12RenewGuestResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x64isplay_name\x18\x04 \x01(\t\"%\n\x10GetPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"N\n\x11GetPlayerResponse\x12+\n\x06player\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Player\x12\x0c\n\x04rank\x18\x02 \x01(\x04\"\x87\x01\n\x06Player\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\x18\n\x10rating_deviation\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\r\x12\x0c\n\x04wins\x18\x06 \x01(\r\x12\x0b\n\x03\x62ot\x18\x07 \x01(\x08\"R\n\x16ListLeaderboardRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x11\n\taround_me\x18\x03 \x01(\x08\"\x96\x01\n\x17ListLeaderboardResponse\x12\x32\n\x07players\x18\x01 \x03(\x0b\x32!.rami.matchmaking.v1.RankedPlayer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12.\n\x03own\x18\x03 \x01(\x0b\x32!.rami.matchmaking.v1.RankedPlayer\"I\n\x0cRankedPlayer\x12\x0c\n\x04rank\x18\x01 \x01(\x04\x12+\n\x06player\x18\x02 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Player2\x9a\x03\n\rPlayerService\x12`\n\x0b\x43reateGuest\x12\'.rami.matchmaking.v1.CreateGuestRequest\x1a(.rami.matchmaking.v1.CreateGuestResponse\x12]\n\nRenewGuest\x12&.rami.matchmaking.v1.RenewGuestRequest\x1a\'.rami.matchmaking.v1.RenewGuestResponse\x12Z\n\tGetPlayer\x12%.rami.matchmaking.v1.GetPlayerRequest\x1a&.rami.matchmaking.v1.GetPlayerResponse\x12l\n\x0fListLeaderboard\x12+.rami.matchmaking.v1.ListLeaderboardRequest\x1a,.rami.matchmaking.v1.ListLeaderboardResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,18 +36,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATEGUESTREQUEST']._serialized_end=140
   _globals['_CREATEGUESTRESPONSE']._serialized_start=142
   _globals['_CREATEGUESTRESPONSE']._serialized_end=246
-  _globals['_GETPLAYERREQUEST']._serialized_start=248
-  _globals['_GETPLAYERREQUEST']._serialized_end=285
-  _globals['_GETPLAYERRESPONSE']._serialized_start=287
-  _globals['_GETPLAYERRESPONSE']._serialized_end=365
-  _globals['_PLAYER']._serialized_start=368
-  _globals['_PLAYER']._serialized_end=503
-  _globals['_LISTLEADERBOARDREQUEST']._serialized_start=505
-  _globals['_LISTLEADERBOARDREQUEST']._serialized_end=587
-  _globals['_LISTLEADERBOARDRESPONSE']._serialized_start=590
-  _globals['_LISTLEADERBOARDRESPONSE']._serialized_end=740
-  _globals['_RANKEDPLAYER']._serialized_start=742
-  _globals['_RANKEDPLAYER']._serialized_end=815
-  _globals['_PLAYERSERVICE']._serialized_start=818
-  _globals['_PLAYERSERVICE']._serialized_end=1133
+  _globals['_RENEWGUESTREQUEST']._serialized_start=248
+  _globals['_RENEWGUESTREQUEST']._serialized_end=289
+  _globals['_RENEWGUESTRESPONSE']._serialized_start=291
+  _globals['_RENEWGUESTRESPONSE']._serialized_end=416
+  _globals['_GETPLAYERREQUEST']._serialized_start=418
+  _globals['_GETPLAYERREQUEST']._serialized_end=455
+  _globals['_GETPLAYERRESPONSE']._serialized_start=457
+  _globals['_GETPLAYERRESPONSE']._serialized_end=535
+  _globals['_PLAYER']._serialized_start=538
+  _globals['_PLAYER']._serialized_end=673
+  _globals['_LISTLEADERBOARDREQUEST']._serialized_start=675
+  _globals['_LISTLEADERBOARDREQUEST']._serialized_end=757
+  _globals['_LISTLEADERBOARDRESPONSE']._serialized_start=760
+  _globals['_LISTLEADERBOARDRESPONSE']._serialized_end=910
+  _globals['_RANKEDPLAYER']._serialized_start=912
+  _globals['_RANKEDPLAYER']._serialized_end=985
+  _globals['_PLAYERSERVICE']._serialized_start=988
+  _globals['_PLAYERSERVICE']._serialized_end=1398
 # @@protoc_insertion_point(module_scope)

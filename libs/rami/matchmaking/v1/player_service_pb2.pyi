@@ -74,6 +74,66 @@ class CreateGuestResponse(_message.Message):
 Global___CreateGuestResponse: _TypeAlias = CreateGuestResponse  # noqa: Y015
 
 @_typing.final
+class RenewGuestRequest(_message.Message):
+    """Asks for a new token."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    display_name: _builtins.str
+    """The name to show from now on, as in CreateGuest; empty keeps the one that the token has. Names stay as they are in seats
+    that are held and in tickets that wait; the new one is shown wherever the guest sits down or queues next.
+    """
+    def __init__(
+        self,
+        *,
+        display_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenewGuestRequest: _TypeAlias = RenewGuestRequest  # noqa: Y015
+
+@_typing.final
+class RenewGuestResponse(_message.Message):
+    """The new token of a guest."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The opaque id of the player: as before."""
+    token: _builtins.str
+    """The bearer token of the guest: a secret."""
+    display_name: _builtins.str
+    """The name to show."""
+    @_builtins.property
+    def expire_time(self) -> _timestamp_pb2.Timestamp:
+        """When the token expires."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        token: _builtins.str = ...,
+        expire_time: _timestamp_pb2.Timestamp | None = ...,
+        display_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expire_time", b"expire_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "expire_time", b"expire_time", "player_id", b"player_id", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenewGuestResponse: _TypeAlias = RenewGuestResponse  # noqa: Y015
+
+@_typing.final
 class GetPlayerRequest(_message.Message):
     """Asks for a player."""
 

@@ -45,6 +45,11 @@ class PlayerServiceStub:
                 request_serializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestRequest.SerializeToString,
                 response_deserializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestResponse.FromString,
                 _registered_method=True)
+        self.RenewGuest = channel.unary_unary(
+                '/rami.matchmaking.v1.PlayerService/RenewGuest',
+                request_serializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestRequest.SerializeToString,
+                response_deserializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestResponse.FromString,
+                _registered_method=True)
         self.GetPlayer = channel.unary_unary(
                 '/rami.matchmaking.v1.PlayerService/GetPlayer',
                 request_serializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.GetPlayerRequest.SerializeToString,
@@ -73,6 +78,16 @@ class PlayerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RenewGuest(self, request, context):
+        """Gives a guest a new token before the one that it calls with expires, for the same player, and another name if it wishes
+        one. The former token counts until its own end. Not idempotent and harmless to repeat. PERMISSION_DENIED NOT_A_GUEST for
+        players of an identity provider, who renew their tokens there, GUESTS_DISABLED where the cluster allows no guests;
+        RESOURCE_EXHAUSTED RATE_LIMITED (metadata: limit) for who asks again and again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetPlayer(self, request, context):
         """Reads a player's rating and record. Read only. NOT_FOUND PLAYER_NOT_FOUND.
         """
@@ -94,6 +109,11 @@ def add_PlayerServiceServicer_to_server(servicer, server):
                     servicer.CreateGuest,
                     request_deserializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestRequest.FromString,
                     response_serializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestResponse.SerializeToString,
+            ),
+            'RenewGuest': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenewGuest,
+                    request_deserializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestRequest.FromString,
+                    response_serializer=rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestResponse.SerializeToString,
             ),
             'GetPlayer': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPlayer,
@@ -139,6 +159,33 @@ class PlayerService:
             '/rami.matchmaking.v1.PlayerService/CreateGuest',
             rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestRequest.SerializeToString,
             rami_dot_matchmaking_dot_v1_dot_player__service__pb2.CreateGuestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenewGuest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rami.matchmaking.v1.PlayerService/RenewGuest',
+            rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestRequest.SerializeToString,
+            rami_dot_matchmaking_dot_v1_dot_player__service__pb2.RenewGuestResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -41,6 +41,12 @@ class PlayerServiceStub:
     def __new__(cls, channel: _aio.Channel) -> PlayerServiceAsyncStub: ...
     CreateGuest: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.CreateGuestRequest, _player_service_pb2.CreateGuestResponse]
     """Signs in a new guest; needs no token. PERMISSION_DENIED GUESTS_DISABLED where the cluster allows none."""
+    RenewGuest: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.RenewGuestRequest, _player_service_pb2.RenewGuestResponse]
+    """Gives a guest a new token before the one that it calls with expires, for the same player, and another name if it wishes
+    one. The former token counts until its own end. Not idempotent and harmless to repeat. PERMISSION_DENIED NOT_A_GUEST for
+    players of an identity provider, who renew their tokens there, GUESTS_DISABLED where the cluster allows no guests;
+    RESOURCE_EXHAUSTED RATE_LIMITED (metadata: limit) for who asks again and again.
+    """
     GetPlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.GetPlayerRequest, _player_service_pb2.GetPlayerResponse]
     """Reads a player's rating and record. Read only. NOT_FOUND PLAYER_NOT_FOUND."""
     ListLeaderboard: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.ListLeaderboardRequest, _player_service_pb2.ListLeaderboardResponse]
@@ -59,6 +65,12 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGuest: _aio.UnaryUnaryMultiCallable[_player_service_pb2.CreateGuestRequest, _player_service_pb2.CreateGuestResponse]  # type: ignore[assignment]
     """Signs in a new guest; needs no token. PERMISSION_DENIED GUESTS_DISABLED where the cluster allows none."""
+    RenewGuest: _aio.UnaryUnaryMultiCallable[_player_service_pb2.RenewGuestRequest, _player_service_pb2.RenewGuestResponse]  # type: ignore[assignment]
+    """Gives a guest a new token before the one that it calls with expires, for the same player, and another name if it wishes
+    one. The former token counts until its own end. Not idempotent and harmless to repeat. PERMISSION_DENIED NOT_A_GUEST for
+    players of an identity provider, who renew their tokens there, GUESTS_DISABLED where the cluster allows no guests;
+    RESOURCE_EXHAUSTED RATE_LIMITED (metadata: limit) for who asks again and again.
+    """
     GetPlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.GetPlayerRequest, _player_service_pb2.GetPlayerResponse]  # type: ignore[assignment]
     """Reads a player's rating and record. Read only. NOT_FOUND PLAYER_NOT_FOUND."""
     ListLeaderboard: _aio.UnaryUnaryMultiCallable[_player_service_pb2.ListLeaderboardRequest, _player_service_pb2.ListLeaderboardResponse]  # type: ignore[assignment]
@@ -80,6 +92,18 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_service_pb2.CreateGuestResponse, _abc.Awaitable[_player_service_pb2.CreateGuestResponse]]:
         """Signs in a new guest; needs no token. PERMISSION_DENIED GUESTS_DISABLED where the cluster allows none."""
+
+    @_abc_1.abstractmethod
+    def RenewGuest(
+        self,
+        request: _player_service_pb2.RenewGuestRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.RenewGuestResponse, _abc.Awaitable[_player_service_pb2.RenewGuestResponse]]:
+        """Gives a guest a new token before the one that it calls with expires, for the same player, and another name if it wishes
+        one. The former token counts until its own end. Not idempotent and harmless to repeat. PERMISSION_DENIED NOT_A_GUEST for
+        players of an identity provider, who renew their tokens there, GUESTS_DISABLED where the cluster allows no guests;
+        RESOURCE_EXHAUSTED RATE_LIMITED (metadata: limit) for who asks again and again.
+        """
 
     @_abc_1.abstractmethod
     def GetPlayer(

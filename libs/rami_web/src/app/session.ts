@@ -3,7 +3,16 @@
  * before each match, and the latest matches. All of it stays in this browser.
  */
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
-import { fromHex, type Promised, RamiClient, RamiError, toHex, UnauthenticatedError } from "../client/index.ts";
+import {
+  type CreateGuestResponse,
+  fromHex,
+  type Promised,
+  RamiClient,
+  RamiError,
+  type RenewGuestResponse,
+  toHex,
+  UnauthenticatedError,
+} from "../client/index.ts";
 
 export type Theme = "dark" | "light";
 
@@ -18,6 +27,7 @@ interface Guest {
   token: string;
   playerId: string;
   /** Milliseconds since 1970. */
+  since: number;
   expires: number;
 }
 
@@ -68,21 +78,44 @@ export class Session {
     return this.guest?.playerId ?? "";
   }
 
-  /** Makes sure that there is a player, with this name if one is given; another name makes another guest. */
+  /** Makes sure that there is a player, with this name if one is given; a guest who is known takes it on. */
   async signIn(name: string, fallback: string): Promise<void> {
     const chosen = name.trim().slice(0, 32) || this.name;
     if (chosen) write("name", chosen);
+    await this.signingIn?.catch(() => {
+      // Whoever began it is told.
+    });
     const wanted = chosen || this.guest?.name || fallback;
-    if (this.guest?.name === wanted) return;
-    this.signingIn ??= this.newGuest(wanted).finally(() => {
+    if (this.guest?.name === wanted && !this.ageing) return;
+    this.signingIn ??= this.become(wanted).finally(() => {
       this.signingIn = undefined;
     });
     await this.signingIn;
   }
 
-  private async newGuest(name: string): Promise<void> {
-    const { token, playerId, expireTime } = await this.rami.signInAsGuest(name);
-    this.guest = { name, token, playerId, expires: Number(expireTime?.seconds ?? 0n) * 1000 };
+  /** Half of the token's life is over: time for the next one, while this one still counts. */
+  private get ageing(): boolean {
+    const { since, expires } = this.guest ?? { since: 0, expires: 0 };
+    return Date.now() > ((since ?? expires) + expires) / 2;
+  }
+
+  private async become(name: string): Promise<void> {
+    const known = this.guest;
+    if (!known) {
+      this.keep(name, await this.rami.signInAsGuest(name));
+      return;
+    }
+    try {
+      this.keep(name, await this.rami.renewGuest(name === known.name ? "" : name));
+    } catch (error) {
+      if (this.forget(error)) this.keep(name, await this.rami.signInAsGuest(name));
+      else if (name !== known.name) throw error;
+      // Else the token at hand goes on, and the next call tries again.
+    }
+  }
+
+  private keep(name: string, { token, playerId, expireTime }: CreateGuestResponse | RenewGuestResponse): void {
+    this.guest = { name, token, playerId, since: Date.now(), expires: Number(expireTime?.seconds ?? 0n) * 1000 };
     write(this.guestKey, this.guest);
   }
 

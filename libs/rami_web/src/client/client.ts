@@ -38,6 +38,7 @@ import {
   type Player,
   PlayerService,
   type RankedPlayer,
+  type RenewGuestResponse,
 } from "../gen/rami/matchmaking/v1/player_service_pb.ts";
 import {
   type CallContext,
@@ -102,6 +103,13 @@ export class RamiClient {
     this.context.token = guest.token;
     this.playerId = guest.playerId;
     return guest;
+  }
+
+  /** A new token for this guest, as the same player, and another name if there is one; before the old token ends. */
+  async renewGuest(displayName = ""): Promise<RenewGuestResponse> {
+    const renewed = await unary(this.context, this.players.renewGuest, { displayName });
+    this.context.token = renewed.token;
+    return renewed;
   }
 
   async createRoom(

@@ -11,7 +11,12 @@ export * from "../gen/rami/game/v1/rule_sheet_service_pb.ts";
 export * from "../gen/rami/game/v1/rules_pb.ts";
 export * from "../gen/rami/game/v1/view_pb.ts";
 export { TicketState } from "../gen/rami/matchmaking/v1/matchmaking_service_pb.ts";
-export type { Player, RankedPlayer } from "../gen/rami/matchmaking/v1/player_service_pb.ts";
+export type {
+  CreateGuestResponse,
+  Player,
+  RankedPlayer,
+  RenewGuestResponse,
+} from "../gen/rami/matchmaking/v1/player_service_pb.ts";
 export * from "./calls.ts";
 export * from "./cards.ts";
 export * from "./client.ts";
