@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SEAT_SHIFTS: Final = (4, 7, 10)
 """Where in its two bytes stand the seats that discarded, took and laid a card."""
+_ALL: Final[Mask] = (1 << DECK_SIZE) - 1
 
 
 class CardTrace(NamedTuple):
@@ -54,12 +55,14 @@ class RoundHistory:
 
     by_card: dict[Card, CardTrace] = field(default_factory=dict)
     """Only cards with a trace; in no order."""
-    _encodings: dict[Card, tuple[CardTrace, bytes]] = field(default_factory=dict, repr=False, compare=False)
-    """Encodings that `to_bytes` made earlier, each good for that trace alone. Copies share them."""
+    _encoded: list[bytes] = field(default_factory=lambda: [b""] * DECK_SIZE, repr=False, compare=False)
+    """The encoding of each trace, by card, as `to_bytes` last made it: a step changes one card or a few."""
+    _stale: Mask = field(default=_ALL, repr=False, compare=False)
+    """The cards whose traces have changed since."""
 
     def copy(self) -> RoundHistory:
         """An independent history with the same traces."""
-        return RoundHistory(self.by_card.copy(), self._encodings)
+        return RoundHistory(self.by_card.copy(), self._encoded.copy(), self._stale)
 
     def trace(self, card: Card) -> CardTrace:
         """What was seen of a card; a trace without events when nothing was."""
@@ -73,39 +76,39 @@ class RoundHistory:
     def record_discard(self, card: Card, seat: int, turn: int) -> None:
         """A seat discarded a card."""
         _, _, _, taken_by, taken_turn, laid_by, laid_turn, passed_by, passed_turn = self.trace(card)
-        self.by_card[card] = CardTrace(
-            card, seat, turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, passed_turn
-        )
+        self._put(CardTrace(card, seat, turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, passed_turn))
 
     def record_taking(self, card: Card, seat: int, turn: int) -> None:
         """A seat took the top discard."""
         _, gone_by, gone_turn, _, _, laid_by, laid_turn, passed_by, passed_turn = self.trace(card)
-        self.by_card[card] = CardTrace(card, gone_by, gone_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn)
+        self._put(CardTrace(card, gone_by, gone_turn, seat, turn, laid_by, laid_turn, passed_by, passed_turn))
 
     def record_pass(self, card: Card, seat: int, turn: int) -> None:
         """A seat drew from the stock while `card` was the top discard."""
         _, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, passed_by, _ = self.trace(card)
         seats = passed_by | 1 << seat
-        self.by_card[card] = CardTrace(card, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, seats, turn)
+        self._put(CardTrace(card, gone_by, gone_turn, taken_by, taken_turn, laid_by, laid_turn, seats, turn))
 
     def record_laying(self, cards: Mask, seat: int, turn: int) -> None:
         """A seat melded cards, or laid them off."""
         for card in cards_of(cards):
             _, gone_by, gone_turn, taken_by, taken_turn, _, _, passed_by, passed_turn = self.trace(card)
-            self.by_card[card] = CardTrace(
-                card, gone_by, gone_turn, taken_by, taken_turn, seat, turn, passed_by, passed_turn
-            )
+            self._put(CardTrace(card, gone_by, gone_turn, taken_by, taken_turn, seat, turn, passed_by, passed_turn))
+
+    def _put(self, trace: CardTrace) -> None:
+        card = trace[0]
+        self.by_card[card] = trace
+        self._stale |= 1 << card
 
     def to_bytes(self) -> bytes:
         """The encoding described at the top of this file."""
-        parts = []
-        for trace in self.traces():
-            known, encoding = self._encodings.get(trace.card, (None, b""))
-            if known is not trace:
-                encoding = _encoded_trace(trace)
-                self._encodings[trace.card] = (trace, encoding)
-            parts.append(encoding)
-        return b"".join(parts)
+        by_card, encoded = self.by_card, self._encoded
+        if self._stale:
+            for card in cards_of(self._stale):
+                if card in by_card:
+                    encoded[card] = _encoded_trace(by_card[card])
+            self._stale = 0
+        return b"".join(encoded)
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> RoundHistory:
@@ -117,15 +120,17 @@ class RoundHistory:
 
 
 def _encoded_trace(trace: CardTrace) -> bytes:
-    seats = trace.passed_by
-    for place, seat in enumerate((trace.discarded_by, trace.taken_by, trace.laid_by)):
-        if seat is not None:
-            seats |= seat + 1 << 4 + 3 * place
-    encoded = bytearray((trace.card, seats >> 8, seats & 0xFF))
-    for turn in (trace.discarded_turn, trace.taken_turn, trace.laid_turn, trace.passed_turn):
-        if turn:
-            encoded += _base_128(turn)
-    return bytes(encoded)
+    card, discarded_by, discarded_turn, taken_by, taken_turn, laid_by, laid_turn, seats, passed_turn = trace
+    if discarded_by is not None:
+        seats |= discarded_by + 1 << 4
+    if taken_by is not None:
+        seats |= taken_by + 1 << 7
+    if laid_by is not None:
+        seats |= laid_by + 1 << 10
+    turns = [turn for turn in (discarded_turn, taken_turn, laid_turn, passed_turn) if turn]
+    if max(turns, default=0) <= 0x7F:
+        return bytes((card, seats >> 8, seats & 0xFF, *turns))
+    return bytes((card, seats >> 8, seats & 0xFF)) + b"".join([_base_128(turn) for turn in turns])
 
 
 def _base_128(number: int) -> bytes:
