@@ -116,6 +116,14 @@ class Data:
         """Every key that has not expired, in order."""
         return sorted(key for key in list(self._values) if self._get(key) is not None)
 
+    def pass_on(self, key: bytes, other: Data) -> None:
+        """Hand a key over to another server, as MIGRATE does: it is on one of the two at any moment."""
+        self.writes += 1
+        other.writes += 1
+        other._values[key] = self._values.pop(key)
+        if key in self._ends:
+            other._ends[key] = self._ends.pop(key)
+
     def ttl_ms(self, key: bytes) -> int | None:
         """How long a key lives on; None for ever."""
         return self._ends[key] - self._now_ms() if key in self._ends else None
@@ -208,6 +216,9 @@ class Data:
     def do_hget(self, key: bytes, name: bytes) -> bytes | None:
         value: bytes | None = (self._typed(key, dict) or {}).get(name)
         return value
+
+    def do_hexists(self, key: bytes, name: bytes) -> int:
+        return int(name in (self._typed(key, dict) or {}))
 
     def do_hmget(self, key: bytes, *names: bytes) -> list[bytes | None]:
         fields = self._typed(key, dict) or {}

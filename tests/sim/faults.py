@@ -6,7 +6,8 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sim.rpc import Ending
+from sim.calls import BROKEN_CONNECTION, Ending
+from sim.cluster import ClusterStore
 from sim.site import UNAVAILABLE
 from sim.store import Trap
 from support.chaos_journal import Killed, Lost, Struck
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sim.plan import Fault, Plan
     from sim.players import Player
     from sim.site import Host, Site
+    from sim.store import StoreServer
     from sim.world import Machine
 
 REPLICA_SECONDS = 0.6
@@ -46,11 +48,12 @@ class Storm:
     async def _calm(self) -> None:
         """Whatever is still wrong is mended; whoever is down comes back."""
         site = self._site
-        site.store.traps.clear()
-        site.store.away = False
-        site.store.catch_up()
-        if site.store.paused:
-            site.store.resume()
+        for server in site.store.servers:
+            server.traps.clear()
+            server.away = False
+            server.catch_up()
+            if server.paused:
+                server.resume()
         for restart in self._restarts:
             await restart
         for host in site.hosts.values():
@@ -93,7 +96,7 @@ class Storm:
             await host.start()
 
     async def _do_cut_calls(self, fault: Fault) -> None:
-        broken = Ending(UNAVAILABLE, "the connection broke")
+        broken = Ending(UNAVAILABLE, BROKEN_CONNECTION)
         for servers in self._site.network.servers.values():
             for server in servers:
                 if server.machine.name == fault.victim:
@@ -114,14 +117,14 @@ class Storm:
             await asyncio.sleep(0.08)
 
     async def _do_pause_store(self, fault: Fault) -> None:
-        store = self._site.store
+        store = self._site.store.victim(fault)
         if not store.paused:
             store.pause()
             await asyncio.sleep(fault.seconds)
             store.resume()
 
     async def _do_store_away(self, fault: Fault) -> None:
-        store = self._site.store
+        store = self._site.store.victim(fault)
         store.away = True
         store.cut()
         await asyncio.sleep(fault.seconds)
@@ -129,7 +132,11 @@ class Storm:
 
     async def _do_fail_over(self, fault: Fault) -> None:
         """The replica stops getting commits; after some more of them it takes over without those."""
-        store, loop = self._site.store, self._site.loop
+        async with self._site.store.upheaval:
+            await self._fail_over(self._site.store.victim(fault), fault)
+
+    async def _fail_over(self, store: StoreServer, fault: Fault) -> None:
+        loop = self._site.loop
         store.stop_replicating()
         enough = asyncio.Event()
         wanted = store.commits + 1 + fault.countdown % 3
@@ -158,12 +165,20 @@ class Storm:
 
     async def _do_replica_lags(self, fault: Fault) -> None:
         """The replica, or the disk, gets nothing for a while, and then everything."""
-        self._site.store.stop_replicating()
-        await asyncio.sleep(fault.seconds)
-        self._site.store.catch_up()
+        async with self._site.store.upheaval:
+            store = self._site.store.victim(fault)
+            store.stop_replicating()
+            await asyncio.sleep(fault.seconds)
+            store.catch_up()
 
-    async def _do_forget_scripts(self, _fault: Fault) -> None:
-        self._site.store.forget_scripts()
+    async def _do_move_slot(self, fault: Fault) -> None:
+        store = self._site.store
+        assert isinstance(store, ClusterStore), "one server has all slots"
+        async with store.upheaval:
+            await store.move_slot(fault.place, fault.seconds / 4)
+
+    async def _do_forget_scripts(self, fault: Fault) -> None:
+        self._site.store.victim(fault).forget_scripts()
 
     async def _do_trap(self, fault: Fault) -> None:
         def spring(machine: Machine) -> None:
@@ -172,9 +187,8 @@ class Storm:
             if fault.crash and host.machine is machine:
                 self._restarts.append(asyncio.get_running_loop().create_task(self._crash(host, fault.seconds)))
 
-        self._site.store.traps.append(
-            Trap(frozenset(fault.scripts), fault.victim, fault.countdown, fault.after, spring)
-        )
+        traps = self._site.store.traps
+        traps.append(Trap(frozenset(fault.scripts), fault.victim, fault.countdown, fault.after, spring))
         await asyncio.sleep(1.0)
 
     # What befalls the network and the AI service.
@@ -212,9 +226,15 @@ class Storm:
 
     async def _do_repeat(self, fault: Fault) -> None:
         player = self.players[fault.victim]
-        player.twice = fault.share
-        await asyncio.sleep(fault.seconds)
-        player.twice = 0.0
+        player.say_twice(0.3 + fault.share)
+        await asyncio.sleep(fault.seconds + 0.2)
+        player.say_twice(0.0)
+
+    async def _do_step_out(self, fault: Fault) -> None:
+        player = self.players[fault.victim]
+        there = [each for each in self.players.values() if each.room_id == player.room_id and not each.out]
+        if len(there) > 1:  # a match that the last person leaves is over
+            await player.step_out(fault.seconds)
 
 
 __all__ = ["Storm"]

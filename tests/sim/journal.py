@@ -6,20 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 from rami.game.v1 import game_service_pb2 as pb
 from rami_kit.errors import from_rpc_error
-from sim.rpc import Observer
+from sim.channels import Observer
 from support.chaos_evidence import OK
-from support.chaos_journal import Answered, Asked, Ended, Opened, Told
+from support.chaos_journal import Answered, Asked, Ended, Lost, Opened, Told
 from support.chaos_players import outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import grpc.aio
 
-    from sim.rpc import Ending
+    from sim.calls import Ending
     from sim.world import Loop
     from support.chaos_journal import Record
 
-_STREAMS = ("/rami.game.v1.GameService/Play", "/rami.game.v1.GameService/WatchRoom")
-_SUBMIT = "/rami.game.v1.GameService/SubmitAction"
+_GAME = "/rami.game.v1.GameService/"
+_QUEUE = "/rami.matchmaking.v1.MatchmakingService/"
+_STREAMS = (f"{_GAME}Play", f"{_GAME}WatchRoom")
+_SUBMIT = f"{_GAME}SubmitAction"
+_PROMISES: Mapping[str, Callable[[Any], object]] = {
+    f"{_GAME}CreateRoom": lambda answer: answer.room.room_id,
+    f"{_GAME}JoinRoom": lambda answer: (answer.room.room_id, answer.seat),
+    f"{_GAME}LeaveRoom": lambda answer: answer.version,
+    f"{_GAME}StartMatch": lambda answer: answer.version,
+    f"{_GAME}Rematch": lambda answer: (answer.room.room_id, answer.seat),
+    _SUBMIT: lambda answer: answer.event.SerializeToString(),
+    f"{_QUEUE}CreateTicket": lambda answer: answer.ticket.ticket_id,
+}
+"""What an answer says that every other answer to the same request must say as well."""
 
 
 class Journal:
@@ -27,6 +41,10 @@ class Journal:
 
     def __init__(self, loop: Loop) -> None:
         self.records: list[Record] = []
+        self.promises: list[tuple[str, object, object]] = []
+        """Requests that were answered twice, and differently: who asked for what, and the two answers."""
+        self.lost = False
+        """The store has lost something: what it was asked before may have another answer since."""
         self._loop = loop
         self._numbers = 0
 
@@ -42,6 +60,7 @@ class Journal:
     def write(self, record: Record) -> None:
         """Add a record."""
         self.records.append(record)
+        self.lost = self.lost or isinstance(record, Lost)
 
 
 class Scribe(Observer):
@@ -52,22 +71,35 @@ class Scribe(Observer):
         self._who = who
 
     def asked(self, path: str, request: Any) -> object:
-        if path != _SUBMIT:
+        if path not in _PROMISES:
             return None
         call = self._journal.number()
-        self._write_asked(request.room_id, call, request)
-        return call
+        if path == _SUBMIT:
+            self._write_asked(request.room_id, call, request)
+        return _Question(path, call)
 
     def answered(self, ticket: object, answer: Any, error: grpc.aio.AioRpcError | None) -> None:
-        if not isinstance(ticket, int):
+        if not isinstance(ticket, _Question):
             return
         journal = self._journal
+        if ticket.path == _SUBMIT:
+            self._write_answered(ticket.call, answer, error)
+        if error is not None or journal.lost:
+            return
+        promise = _PROMISES[ticket.path](answer)
+        if ticket.promise is None:
+            ticket.promise = promise
+        elif ticket.promise != promise:
+            journal.promises.append((f"{self._who}'s {ticket.path}", ticket.promise, promise))
+
+    def _write_answered(self, call: int, answer: Any, error: grpc.aio.AioRpcError | None) -> None:
+        journal = self._journal
         if error is None:
-            journal.write(Answered(journal.now(), ticket, OK, event=answer.event.SerializeToString()))
+            journal.write(Answered(journal.now(), call, OK, event=answer.event.SerializeToString()))
             return
         code, reason = outcome(error)
         current = int(from_rpc_error(error).metadata.get("current_version", "-1"))
-        journal.write(Answered(journal.now(), ticket, code, reason, current))
+        journal.write(Answered(journal.now(), call, code, reason, current))
 
     def opened(self, path: str) -> object:
         return _Stream(self._journal.number()) if path in _STREAMS else None
@@ -97,6 +129,17 @@ class Scribe(Observer):
         self._journal.write(
             Asked(self._journal.now(), room, self._who, call, request.request_id, request.expected_version, action, 0)
         )
+
+
+class _Question:
+    """A unary call as it is remembered until its last answer."""
+
+    __slots__ = ("call", "path", "promise")
+
+    def __init__(self, path: str, call: int) -> None:
+        self.path = path
+        self.call = call
+        self.promise: object = None
 
 
 class _Stream:

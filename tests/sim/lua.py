@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sim.data import CommandError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sim.data import Data
-
 
 _LUPA: Final = importlib.import_module("lupa.lua51")  # it has no types
+
+
+class Runs(Protocol):
+    """What a script can reach: see Data."""
+
+    def run(self, name: bytes, args: Sequence[bytes], /) -> Any: ...
 
 
 class ScriptRunner:
@@ -29,7 +33,7 @@ class ScriptRunner:
         self._lua.globals()[b"redis"] = table
         self._is_table: Final = _LUPA.lua_type
 
-    def run(self, source: bytes, keys: Sequence[bytes], args: Sequence[bytes], data: Data) -> Any:
+    def run(self, source: bytes, keys: Sequence[bytes], args: Sequence[bytes], data: Runs) -> Any:
         """What a script replies. Raises CommandError for what ends it; what it has written by then stays."""
         function = self._functions.get(source)
         if function is None:
@@ -98,4 +102,4 @@ def _argument(value: Any) -> bytes:
     raise CommandError("ERR Lua redis lib command arguments must be strings or integers")
 
 
-__all__ = ["ScriptRunner"]
+__all__ = ["Runs", "ScriptRunner"]

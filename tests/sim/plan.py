@@ -5,17 +5,27 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GAMES: Final = ("game-0", "game-1")
 COMMITS: Final = ("commit",)
-QUEUE_SCRIPTS: Final = ("create_ticket", "claim_table", "assign_table", "return_table", "cancel_ticket", "take_claims")
+QUEUE_SCRIPTS: Final = (
+    *("create_ticket", "confirm_ticket", "claim_table", "assign_table", "return_table", "cancel_ticket", "take_claims"),
+)
 
 
 class Kind(StrEnum):
     """What is played."""
 
     TABLE = "table"
+    """People and bots who sit down before anything goes wrong."""
+    ROOM = "room"
+    """From the empty room through the changes of its seats to the rematch."""
     QUEUE = "queue"
+    """Players and parties who want tables."""
 
 
 class Deed(StrEnum):
@@ -39,6 +49,8 @@ class Deed(StrEnum):
     SECOND_DEVICE = "second device"
     AWAY = "away"
     REPEAT = "repeat"
+    STEP_OUT = "step out"
+    MOVE_SLOT = "move slot"
 
 
 _TABLE_DEEDS: Final = {
@@ -60,6 +72,7 @@ _TABLE_DEEDS: Final = {
     Deed.SECOND_DEVICE: 1,
     Deed.AWAY: 2,
     Deed.REPEAT: 3,
+    Deed.STEP_OUT: 2,
 }
 _QUEUE_DEEDS: Final = {
     Deed.CRASH: 5,
@@ -74,7 +87,11 @@ _QUEUE_DEEDS: Final = {
     Deed.LOSSY_CALLS: 5,
     Deed.SLOW_NETWORK: 3,
     Deed.CUT_CALLS: 2,
+    Deed.REPEAT: 2,
 }
+_OF_PLAYERS: Final = frozenset({Deed.SECOND_DEVICE, Deed.AWAY, Deed.REPEAT, Deed.STEP_OUT})
+_MOVES: Final = 6
+"""The weight of moving slots, where there are several masters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +111,8 @@ class Fault:
     crash: bool = False
     """Of a trap: the host crashes as well."""
     share: float = 0.0
+    place: int = 0
+    """Which of several: slots, or masters of the store."""
 
     def __str__(self) -> str:
         trap = f" {'after' if self.after else 'before'} {self.scripts[0]} no. {self.countdown}" if self.scripts else ""
@@ -110,7 +129,11 @@ class Plan:
     durability: str
     seats: int
     people: int
-    """Of a table: seats that people hold. Of a queue: players who want a table."""
+    """Of a table or room: seats that people hold. Of a queue: players who want a table."""
+    parties: int
+    """Of a queue: pairs of them who only sit down together."""
+    masters: int
+    """Servers that share the store."""
     spectators: int
     turns: int
     """Turns after which a round ends."""
@@ -127,61 +150,71 @@ class Plan:
     faults: tuple[Fault, ...] = field(default=())
 
     def __str__(self) -> str:
-        who = f"{self.people} people, {self.seats} seats, {self.spectators} watching"
+        parties = f" ({self.parties} parties)" if self.parties else ""
+        who = f"{self.people} people{parties}, {self.seats} seats, {self.spectators} watching"
         match = f"{self.rounds} rounds of {self.turns} turns"
-        head = f"seed {self.seed}: {self.kind}, durability {self.durability}, {who}, {match}"
+        store = f"durability {self.durability}, {self.masters} masters"
+        head = f"seed {self.seed}: {self.kind}, {store}, {who}, {match}"
         return "\n  ".join([head, *map(str, self.faults)])
 
 
 def plan_for(seed: int) -> Plan:
     """The schedule of a seed."""
     chance = random.Random(f"plan-{seed}")
-    kind = Kind.QUEUE if chance.random() < 0.2 else Kind.TABLE
-    durability = chance.choice(("memory", "memory", "replica", "fsync"))
-    seats = chance.choice((2, 2, 2, 3, 4))
-    people = min(seats, chance.choice((1, 2, 2, 2, 3)))
-    games, hosts, players = ["game-0", "game-1"], ["game-0", "game-1"], [f"p{number}" for number in range(people)]
+    kind = chance.choices((Kind.TABLE, Kind.ROOM, Kind.QUEUE), weights=(11, 5, 4))[0]
+    people = chance.choice((1, 2, 2, 2, 3) if kind is Kind.TABLE else (2, 2, 3))
+    seats = max(people, chance.choice((2, 2, 2, 3, 4)))
+    parties = 0
     if kind is Kind.QUEUE:
-        people = chance.choice((2, 3, 4, 5))
-        hosts = [*games, "queue-0", "queue-1"]
-        players = [f"p{number}" for number in range(people)]
-    deeds = _TABLE_DEEDS if kind is Kind.TABLE else _QUEUE_DEEDS
-    count = chance.choice((1, 1, 2, 2, 3, 4))
-    faults = []
-    for deed in chance.choices(list(deeds), weights=list(deeds.values()), k=count):
-        victim = chance.choice(players if deed in (Deed.SECOND_DEVICE, Deed.AWAY, Deed.REPEAT) else hosts)
-        scripts: tuple[str, ...] = ()
-        if deed is Deed.TRAP:
-            scripts = COMMITS if victim in games else (chance.choice(QUEUE_SCRIPTS),)
-        faults.append(
-            Fault(
-                at=chance.random() * chance.choice((0.3, 1.0, 1.5)),
-                deed=deed,
-                seconds=chance.choice((0.05, 0.2, 0.5, 1.0)) * (0.5 + chance.random()),
-                victim=victim,
-                scripts=scripts,
-                countdown=chance.randrange(6) if scripts == COMMITS else chance.randrange(2),
-                after=chance.random() < 0.6,
-                crash=chance.random() < 0.35,
-                share=chance.choice((0.1, 0.3, 0.6)),
-            )
-        )
+        people, seats = chance.choice((2, 3, 4)), 2
+        if chance.random() < 0.5:
+            parties, seats = chance.randint(1, people // 2), 3
+    masters = 3 if chance.random() < 0.25 else 1
+    long = chance.random() < 0.15
     return Plan(
         seed=seed,
         kind=kind,
-        durability=durability,
-        seats=seats if kind is Kind.TABLE else 2,
+        durability=chance.choice(("memory", "memory", "replica", "fsync")),
+        seats=seats,
         people=people,
-        spectators=chance.choice((0, 0, 1)) if kind is Kind.TABLE else 0,
-        turns=chance.choice((4, 6, 8)),
-        rounds=chance.choice((1, 1, 2, 3)),
+        parties=parties,
+        masters=masters,
+        spectators=0 if kind is Kind.QUEUE else chance.choice((0, 0, 1)),
+        turns=chance.choice((4, 6, 8) if long else (2, 3, 4)),
+        rounds=chance.choice((2, 3) if long else (1, 1, 2)) if kind is Kind.TABLE else 1,
         target=chance.choice((10, 25, 50)),
         turn_limit=chance.choice((0.5, 1.0, 2.0)),
         bot_pace=chance.choice((0.0, 0.02, 0.1)),
-        think=chance.choice((0.002, 0.01, 0.05)),
+        think=chance.choice((0.005, 0.02, 0.05)),
         by_calls=chance.choice((0.0, 0.5, 1.0)),
-        faults=tuple(sorted(faults, key=lambda fault: fault.at)),
+        faults=tuple(sorted(_faults(chance, kind, people, masters), key=lambda fault: fault.at)),
     )
+
+
+def _faults(chance: random.Random, kind: Kind, people: int, masters: int) -> Iterator[Fault]:
+    hosts, players = list(_GAMES), [f"p{number}" for number in range(people)]
+    if kind is Kind.QUEUE:
+        hosts += ["queue-0", "queue-1"]
+    deeds = dict(_QUEUE_DEEDS if kind is Kind.QUEUE else _TABLE_DEEDS)
+    if masters > 1:
+        deeds[Deed.MOVE_SLOT] = _MOVES
+    for deed in chance.choices(list(deeds), weights=list(deeds.values()), k=chance.choice((1, 1, 2, 2, 3, 4))):
+        victim = chance.choice(players if deed in _OF_PLAYERS else hosts)
+        scripts: tuple[str, ...] = ()
+        if deed is Deed.TRAP:
+            scripts = COMMITS if victim in _GAMES else (chance.choice(QUEUE_SCRIPTS),)
+        yield Fault(
+            at=chance.random() * chance.choice((0.2, 0.5, 1.0)),
+            deed=deed,
+            seconds=chance.choice((0.05, 0.2, 0.5, 1.0)) * (0.5 + chance.random()),
+            victim=victim,
+            scripts=scripts,
+            countdown=chance.randrange(6) if scripts == COMMITS else chance.randrange(2),
+            after=chance.random() < 0.6,
+            crash=chance.random() < 0.35,
+            share=chance.choice((0.1, 0.3, 0.6)),
+            place=chance.randrange(60),
+        )
 
 
 __all__ = ["Deed", "Fault", "Kind", "Plan", "plan_for"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import cache
 from typing import TYPE_CHECKING
 
+from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import room_pb2
-from rami_client.calls import Calls, RetryPolicy
+from rami_client.calls import Calls, RetryPolicy, new_request_id
 from rami_client.client import Client
 from rami_client.errors import (
     ActionRefusedError,
@@ -20,7 +22,7 @@ from rami_client.errors import (
 from rami_engine import ActionKind, legal_actions_for
 from rami_kit.testing import player_token
 from sim.journal import Scribe
-from sim.world import Machine
+from sim.world import EPOCH, Machine
 from support.chaos_journal import Seated
 from support.chaos_truth import SPECTATOR
 from support.game_cluster import id_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rami_client.follow import Follower
+    from rami_client.watch import Watch
     from rami_engine import Action
     from sim.journal import Journal
     from sim.site import Site
@@ -51,22 +54,26 @@ class Player:
         self.chance = random.Random(f"player-{site.seed}-{name}")
         self.think_seconds = think_seconds
         self.room_id = ""
-        self.twice = 0.0
-        """How often it sends an action twice at once."""
-        self._away_until = 0.0
         self.over = False
         """It knows that the match is over."""
+        self.gone = False
+        """Its room is not there any more."""
+        self.out = False
+        """A bot plays for it at the moment, as it has asked for."""
         self.trouble = ""
         """What this player met with and nobody may meet with."""
         self.followers: list[Follower] = []
+        self._away_until = 0.0
+        self._by_calls = False
+        self._playing: asyncio.Task[None] | None = None
         self.client = self.machine.context.run(self._connect)
         self._tasks: list[asyncio.Task[None]] = []
 
     def _connect(self) -> Client:
         scribe = Scribe(self.journal, self.name)
-        calls = Calls(player_token(self.name, name=self.name), DEADLINE_SECONDS, RETRY)
-        game, queue = self.site.channel("game", scribe), self.site.channel("matchmaking", scribe)
-        client = Client(game, queue, calls)  # type: ignore[arg-type]  # as much of a channel as the SDK uses
+        calls = Calls(_token(self.name), DEADLINE_SECONDS, RETRY)
+        self._channels = self.site.channel("game", scribe), self.site.channel("matchmaking", scribe)
+        client = Client(*self._channels, calls)  # type: ignore[arg-type]  # as much of a channel as the SDK uses
         client.player_id = id_of(self.name)
         return client
 
@@ -91,6 +98,54 @@ class Player:
         """Know one's room and seat."""
         self.room_id = room_id
         self.journal.write(Seated(self.journal.now(), room_id, self.name, seat))
+
+    def say_twice(self, share: float) -> None:
+        """Send so many requests twice at once from now on."""
+        for channel in self._channels:
+            channel.twice = share
+
+    def play(self, *, by_calls: bool) -> None:
+        """Play the own seat from now on."""
+        self._by_calls = by_calls
+        self._playing = self.begin(self._play())
+
+    async def stop_playing(self) -> None:
+        """Put the seat's device away."""
+        playing, self._playing = self._playing, None
+        if playing is not None:
+            playing.cancel()
+            await asyncio.wait([playing])
+
+    async def _play(self) -> None:
+        try:
+            await (self.play_by_calls() if self._by_calls else self.play_on_stream())
+        except NotFoundError:
+            self.gone = True
+
+    async def step_out(self, seconds: float) -> None:
+        """Leave the seat to a stand-in for a while, and come back."""
+        if self._playing is None or self.over:
+            return
+        self.out = True
+        try:
+            room = await self.insist(lambda: self.client.get_room(self.room_id))
+            if room.status != room_pb2.ROOM_STATUS_IN_MATCH or self._playing is None:
+                self.out = False
+                return  # before the match the seat would be anybody's
+            await self.stop_playing()
+            await self.insist_on("LeaveRoom", game.LeaveRoomRequest(room_id=self.room_id))
+            await asyncio.sleep(seconds)
+            await self.insist_on("JoinRoom", game.JoinRoomRequest(room_id=self.room_id))
+        except NotFoundError:
+            self.gone = True
+        self.out = False
+        self.play(by_calls=self._by_calls)
+
+    async def insist_on(self, method: str, request: Any) -> Any:
+        """Ask the game service for a change until there is an answer, always under the same request id."""
+        request.request_id = new_request_id()
+        calls, stub = self.client._calls, getattr(self.client._game, method)
+        return await self.insist(lambda: calls.unary(stub, request))
 
     async def insist(self, call: Any) -> Any:
         """Make a call again and again, whatever breaks; raises what it is refused with for good."""
@@ -152,6 +207,8 @@ class Player:
                         if watch.version == version:
                             await self._submit(watch, self._choose(legal), version)
                     await self._stay(watch)
+            except NotFoundError:
+                raise
             except RamiClientError:
                 await asyncio.sleep(PAUSE_SECONDS)
 
@@ -173,9 +230,9 @@ class Player:
         self._away_until = self.site.loop.now + seconds
         await asyncio.sleep(seconds)
 
-    async def _submit(self, watch: Follower, action: Action, version: int) -> None:
+    async def _submit(self, watch: Watch, action: Action, version: int) -> None:
         try:
-            await self.client.submit_action(self.room_id, action, expected_version=version)
+            await self.client.submit_action(self.room_id, action, expected_version=version, watch=watch)
         except StaleVersionError:
             pass
         except ActionRefusedError as refusal:
@@ -223,6 +280,12 @@ class Player:
         """Often a meld or lay-off where there is one, else any."""
         laying = [action for action in legal if action.kind in (ActionKind.MELD, ActionKind.LAY_OFF)]
         return self.chance.choice(laying if laying and self.chance.random() < 0.7 else list(legal))
+
+
+@cache
+def _token(name: str) -> str:
+    """The same in every run, so that checking it is done but once."""
+    return player_token(name, name=name, iat=int(EPOCH), exp=EPOCH + 3600)
 
 
 __all__ = ["Player"]

@@ -15,6 +15,7 @@ from sim.faults import Storm
 from sim.journal import Journal
 from sim.plan import Kind, Plan, plan_for
 from sim.queue_story import queue_story
+from sim.room_story import room_story
 from sim.site import Site, game_settings, in_place_of_the_machine, matchmaking_settings
 from sim.table_story import table_story
 from sim.world import Loop, Machine, SimulationError, Trace, virtual_world
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import TypeAlias
 
+    from sim.cluster import ClusterStore
     from sim.store import StoreServer
 
     Story: TypeAlias = Callable[[Site], Coroutine[Any, Any, None]]
 
+_STORIES: Final = {Kind.TABLE: table_story, Kind.ROOM: room_story, Kind.QUEUE: queue_story}
 GAMES: Final = ("game-0", "game-1")
 QUEUES: Final = ("queue-0", "queue-1")
 _log = logging.getLogger(__name__)
@@ -40,7 +43,7 @@ class Outcome(NamedTuple):
     findings: list[str]
     """Everything that is wrong; empty for a good run."""
     hash: str
-    """Two runs with the same hash were the same, step by step."""
+    """Two runs with the same hash were the same, step by step; empty without a trace."""
     lines: list[str]
     """The trace, where it was wanted."""
     counts: dict[str, int]
@@ -67,7 +70,7 @@ class Run:
         self._done = False
 
     @property
-    def store(self) -> StoreServer:
+    def store(self) -> StoreServer | ClusterStore:
         """The store of the site, once the run has begun."""
         assert self.site is not None
         return self.site.store
@@ -84,7 +87,7 @@ class Run:
         gc.disable()  # when it collects depends on what ran before
         try:
             with virtual_world(seed, loop):
-                self.site = Site(loop, seed, self.trace)
+                self.site = Site(loop, seed, self.trace, plan.masters)
                 self.site.store.on_script = self.on_script
                 with in_place_of_the_machine(self.site):
                     story = Machine("story")
@@ -95,16 +98,17 @@ class Run:
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is, it is a finding
             self.findings.append(f"the run itself failed: {''.join(traceback.format_exception(error))}")
         finally:
+            steps, seconds = loop.steps, loop.now
             self._clear_up()
             if collecting:
                 gc.enable()
-        lines = self.trace.lines or []
-        return Outcome(plan.seed, self.findings, self.trace.hash(), lines, self.counts, loop.steps, loop.now)
+        return Outcome(plan.seed, self.findings, self.trace.hash(), self.trace.lines, self.counts, steps, seconds)
 
     def _clear_up(self) -> None:
         """End what is left of a run that has failed."""
         loop = self.loop
         self._done = True
+        loop.steps = 0
         for _ in range(100):
             left = asyncio.all_tasks(loop)
             if not left:
@@ -127,6 +131,7 @@ class Run:
         common = {"durability": Durability(plan.durability), "redis_timeout_seconds": 0.6, "drain_grace_seconds": 2.0}
         for name in GAMES:
             settings = game_settings(
+                plan.masters,
                 **common,
                 lease_seconds=0.5,
                 sweep_seconds=0.3,
@@ -143,6 +148,7 @@ class Run:
         if plan.kind is Kind.QUEUE:
             for name in QUEUES:
                 queue = matchmaking_settings(
+                    plan.masters,
                     **common,
                     claim_lease_seconds=0.8,
                     room_timeout_seconds=0.6,
@@ -150,6 +156,7 @@ class Run:
                     bot_fill_wait_seconds=0.8,
                     larger_table_wait_seconds=0.3,
                     ticket_idle_seconds=4.0,
+                    party_confirm_seconds=2.0,
                 )
                 site.add(name, "matchmaking", queue, build_matchmaking)
         for host in site.hosts.values():
@@ -170,9 +177,12 @@ class Run:
         plan = self.plan
         await self.start_hosts(site)
         storm = Storm(site, plan, self.journal)
-        story = table_story if plan.kind is Kind.TABLE else queue_story
-        self.findings += await story(site, plan, self.journal, storm)
+        self.findings += await _STORIES[plan.kind](site, plan, self.journal, storm)
         await self.close_hosts(site)
+        self.findings += site.store.wrong
+        self.findings += [
+            f"{what} was answered {first}, and then {other}" for what, first, other in self.journal.promises
+        ]
         report = check(self.journal.records)
         for finding in report.findings:
             # A whole room may be gone with what the store has lost, if it is young enough.

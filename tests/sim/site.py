@@ -13,6 +13,7 @@ from unittest.mock import patch
 import grpc
 from google.rpc import status_pb2
 from prometheus_client import CollectorRegistry
+from pydantic import SecretStr
 
 import game_state.chains
 import game_state.feeds
@@ -34,9 +35,13 @@ from rami_engine import SEED_SIZE, Guards, new_chain
 from rami_kit.app import App
 from rami_kit.redis_store import Script
 from rami_kit.testing import make_settings
+from sim import cluster
+from sim.calls import BROKEN_CONNECTION, KEEPALIVE_SECONDS, Ending
+from sim.channels import Channel
+from sim.cluster import ClusterStore
 from sim.links import Weather
 from sim.lua import ScriptRunner
-from sim.rpc import KEEPALIVE_SECONDS, Channel, Ending, Network, Server, Troubles
+from sim.servers import Network, Server, Troubles
 from sim.store import StoreServer
 from sim.world import Machine, this_machine
 
@@ -47,7 +52,8 @@ if TYPE_CHECKING:
     from rami_kit.settings import ServiceSettings
     from sim.world import Loop, Trace
 
-STORE_URL: Final = "redis://store:6379/0"
+_CLUSTER: Final = {"redis_url": SecretStr(cluster.URL), "partitions": cluster.PARTITIONS}
+_ANY_URL: Final = "redis://store:6379/0"
 CHAINS: Final = 32
 TURN_LIMIT_MS: Final = 1000
 """Of rooms that name none, as those that matchmaking asks for: nobody here waits a minute for who is not there."""
@@ -58,14 +64,16 @@ UNAVAILABLE: Final = grpc.StatusCode.UNAVAILABLE
 class Site:
     """Everything that runs. Times and shares of its faults are the schedule's."""
 
-    def __init__(self, loop: Loop, seed: str, trace: Trace) -> None:
+    def __init__(self, loop: Loop, seed: str, trace: Trace, masters: int) -> None:
+        """`masters`: servers that share the store; several are a cluster."""
         self.loop = loop
         self.seed = seed
         self.trace = trace
         self.weather = Weather(loop, random.Random(f"weather-{seed}"))
         self.troubles = Troubles(random.Random(f"troubles-{seed}"))
         self.network = Network(loop, self.weather, self.troubles, trace)
-        self.store = StoreServer(loop, self.weather, _runner(), trace, _scripts())
+        kind = ClusterStore if masters > 1 else StoreServer
+        self.store: StoreServer | ClusterStore = kind(loop, self.weather, _runner(), trace, _scripts())
         self.hosts: dict[str, Host] = {}
         self.channels: list[Channel] = []
         self.silent_until = 0.0
@@ -136,7 +144,7 @@ class Host:
         machine.alive = False
         self.app = None
         servers = site.network.servers[self._target]
-        broken = Ending(UNAVAILABLE, "the connection broke")
+        broken = Ending(UNAVAILABLE, BROKEN_CONNECTION)
         if silent:
             site.silent_until = site.loop.now + KEEPALIVE_SECONDS
         for server in servers:
@@ -317,15 +325,24 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
         yield
 
 
+def _modules() -> list[ModuleType]:
+    """Every module of the services."""
+    return [module for path, module in sorted(sys.modules.items()) if path.startswith(_SERVICES)]
+
+
+@cache
 def _users_of(name: str) -> list[ModuleType]:
     """The modules of the services that use a function of rami_kit.channels."""
     wanted = getattr(rami_kit.channels, name)
     return [each for each in _modules() if vars(each).get(name) is wanted]
 
 
-def _modules() -> list[ModuleType]:
-    """Every module of the services."""
-    return [module for path, module in sorted(sys.modules.items()) if path.startswith(_SERVICES)]
+@cache
+def _script_places() -> list[tuple[ModuleType, str]]:
+    """Where the services have scripts."""
+    return [
+        (module, name) for module in _modules() for name, value in vars(module).items() if isinstance(value, Script)
+    ]
 
 
 @cache
@@ -341,27 +358,32 @@ def _chains() -> list[Any]:
 
 
 def _scripts() -> list[Script]:
-    return [value for module in _modules() for value in vars(module).values() if isinstance(value, Script)]
+    """The scripts that the services have now: tests put others in their place."""
+    return [getattr(module, name) for module, name in _script_places()]
 
 
-def game_settings(**values: Any) -> GameSettings:
+def game_settings(masters: int, **values: Any) -> GameSettings:
     """Settings of the game service. `values` are trusted: reading them takes as long as a run."""
-    return _game_settings().model_copy(update=values)
+    return _game_settings().model_copy(update=values | _store(masters))
 
 
-def matchmaking_settings(**values: Any) -> MatchmakingSettings:
+def matchmaking_settings(masters: int, **values: Any) -> MatchmakingSettings:
     """Settings of the matchmaking service; `values` as for the game service."""
-    return _matchmaking_settings().model_copy(update=values)
+    return _matchmaking_settings().model_copy(update=values | _store(masters))
+
+
+def _store(masters: int) -> dict[str, Any]:
+    return _CLUSTER if masters > 1 else {}
 
 
 @cache
 def _game_settings() -> GameSettings:
-    return make_settings(GameSettings, STORE_URL, game_address="game", ai_address="ai")
+    return make_settings(GameSettings, _ANY_URL, game_address="game", ai_address="ai")
 
 
 @cache
 def _matchmaking_settings() -> MatchmakingSettings:
-    return make_settings(MatchmakingSettings, STORE_URL, game_address="game")
+    return make_settings(MatchmakingSettings, _ANY_URL, game_address="game")
 
 
 __all__ = ["Decisions", "Host", "Site", "game_settings", "in_place_of_the_machine", "matchmaking_settings"]

@@ -1,4 +1,4 @@
-"""The simulated store: one server, its connections, and everything that may happen to it.
+"""A server of the simulated store, its connections, and everything that may happen to it.
 
 It speaks the protocol, so that the services' own clients are used to the last byte. It can be paused, lose its
 connections, break one off before or after a script, and come back as a replica that has not got the latest commits.
@@ -17,14 +17,15 @@ import hiredis
 
 from sim.data import CommandError, Data, Status
 from sim.links import Link
-from sim.world import EPOCH, mark, this_machine
+from sim.world import EPOCH, this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rami_kit.redis_store import Script
     from sim.links import Weather
-    from sim.lua import ScriptRunner
+    from sim.lua import Runs, ScriptRunner
+    from sim.plan import Fault
     from sim.world import Loop, Machine, Trace
 
 _MORE: Final = object()
@@ -67,6 +68,8 @@ class Connection:
         self.blocked_replies: tuple[Any, Any] = (None, None)
         self.written = 0
         """The latest write of this connection, as the server counts them."""
+        self.asking = False
+        """The next command may touch keys that are on their way to this server."""
         self._server = server
         self._protocol = protocol
         self._reader = hiredis.Reader(notEnoughData=_MORE)
@@ -122,7 +125,7 @@ class Connection:
 
 
 class StoreServer:
-    """One store. `names` tells the scripts of the services apart, for traps and the trace."""
+    """One server, which may be all of the store. `scripts` are told apart by their names in traps and the trace."""
 
     def __init__(
         self, loop: Loop, weather: Weather, runner: ScriptRunner, trace: Trace, scripts: Iterable[Script]
@@ -139,6 +142,8 @@ class StoreServer:
         self.on_script: Callable[[bytes, list[bytes], list[bytes], Any], None] | None = None
         """Gets source, keys, arguments and reply of every script that has run."""
         self.context = contextvars.Context()
+        self.upheaval = asyncio.Lock()
+        """Held while a server changes what it has, but for commands: one such change at a time."""
         self._loop = loop
         self._runner = runner
         self._trace = trace
@@ -168,6 +173,26 @@ class StoreServer:
     def subscribers(self) -> list[bytes]:
         """Every channel that somebody listens to, once for each who does."""
         return [channel for connection in self._connections for channel in connection.channels]
+
+    # As a store of one server; see ClusterStore for one of several.
+
+    @property
+    def servers(self) -> Sequence[StoreServer]:
+        """The servers that the store has."""
+        return (self,)
+
+    @property
+    def wrong(self) -> Sequence[str]:
+        """What nobody may have asked for."""
+        return ()
+
+    def victim(self, _fault: Fault) -> StoreServer:
+        """The server that a fault befalls."""
+        return self
+
+    def holder(self, _key: str) -> Data:
+        """What the server of a key has."""
+        return self.data
 
     # What may happen to it.
 
@@ -234,7 +259,7 @@ class StoreServer:
             if trap is not None:
                 self._spring(trap, connection)
                 return
-            replies.append(reply if type(reply) is _Encoded else _encoded(reply))
+            replies.append(reply if type(reply) is _Encoded else encoded(reply))
         if replies:
             connection.reply(b"".join(replies))
 
@@ -261,11 +286,13 @@ class StoreServer:
                 raise CommandError("NOSCRIPT No matching script. Please use EVAL.")
             count = int(command[2])
             keys, args = command[3 : 3 + count], command[3 + count :]
-            reply = self._runner.run(source, keys, args, self.data)
+            reply = self._runner.run(source, keys, args, self._within(keys))
             if self.on_script is not None:
                 self.on_script(source, keys, args, reply)
             script = self._script(command)
-            self._trace.note(self._loop.now, connection.machine, script, mark(b" ".join(keys + args)), _brief(reply))
+            if self._trace.kept:
+                asked = b" ".join(keys + args)
+                self._trace.note(self._loop.now, connection.machine, script, asked, _brief(reply))
             if script == "commit" and reply == 1:
                 self.commits += 1
                 if self.on_commit is not None:
@@ -275,6 +302,10 @@ class StoreServer:
         if serve is not None:
             return serve(connection, command[1:])
         return self.data.run(name, command[1:])
+
+    def _within(self, _keys: list[bytes]) -> Runs:
+        """What a script with these keys can reach."""
+        return self.data
 
     def _script(self, command: list[bytes]) -> str:
         """The name of the script that a command runs; empty for any other command."""
@@ -304,14 +335,14 @@ class StoreServer:
         replies = []
         for channel in channels:
             connection.channels[channel] = None
-            replies.append(_encoded([b"ssubscribe", channel, len(connection.channels)]))
+            replies.append(encoded([b"ssubscribe", channel, len(connection.channels)]))
         return _Encoded(b"".join(replies))
 
     def _serve_sunsubscribe(self, connection: Connection, channels: list[bytes]) -> _Encoded:
         replies = []
         for channel in channels:
             connection.channels.pop(channel, None)
-            replies.append(_encoded([b"sunsubscribe", channel, len(connection.channels)]))
+            replies.append(encoded([b"sunsubscribe", channel, len(connection.channels)]))
         return _Encoded(b"".join(replies))
 
     def _serve_wait(self, connection: Connection, args: list[bytes]) -> Any:
@@ -331,11 +362,11 @@ class StoreServer:
         if connection.blocked is not None:
             connection.blocked.cancel()
             connection.blocked = None
-            connection.reply(_encoded(connection.blocked_replies[durable]))
+            connection.reply(encoded(connection.blocked_replies[durable]))
             self.serve(connection)
 
     def _publish(self, channel: bytes, message: bytes) -> None:
-        frame = _encoded([b"smessage", channel, message])
+        frame = encoded([b"smessage", channel, message])
         for connection in self._connections:
             if channel in connection.channels:
                 connection.reply(frame)
@@ -365,7 +396,7 @@ def _sha(source: bytes) -> bytes:
     return hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 
 
-def _encoded(reply: Any) -> bytes:
+def encoded(reply: Any) -> bytes:
     if reply is None:
         return b"$-1\r\n"
     if isinstance(reply, Status):
@@ -376,13 +407,11 @@ def _encoded(reply: Any) -> bytes:
         return b":%d\r\n" % reply
     if isinstance(reply, CommandError):
         return b"-%b\r\n" % str(reply).encode()
-    return b"*%d\r\n" % len(reply) + b"".join(map(_encoded, reply))
+    return b"*%d\r\n" % len(reply) + b"".join(map(encoded, reply))
 
 
-def _brief(reply: Any) -> str:
-    if isinstance(reply, bytes):
-        return mark(reply)
-    return f"[{len(reply)}]" if isinstance(reply, list) else str(reply)
+def _brief(reply: Any) -> object:
+    return f"[{len(reply)}]" if isinstance(reply, list) else reply
 
 
 __all__ = ["Connection", "StoreServer", "Trap"]

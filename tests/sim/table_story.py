@@ -37,10 +37,21 @@ def options_of(plan: Plan) -> room_pb2.RoomOptions:
     )
 
 
+def players_of(site: Site, plan: Plan, journal: Journal) -> tuple[list[Player], list[Player]]:
+    """Those who play, and those who watch."""
+    names = [f"p{number}" for number in range(plan.people)], [f"w{number}" for number in range(plan.spectators)]
+    people, watching = ([Player(site, journal, name, think_seconds=plan.think) for name in part] for part in names)
+    return people, watching
+
+
+def acts_by_calls(plan: Plan, number: int) -> bool:
+    """Whether a player acts by single calls; else on a stream."""
+    return (number + 0.5) / plan.people < plan.by_calls
+
+
 async def table_story(site: Site, plan: Plan, journal: Journal, storm: Storm) -> list[str]:
     """Play it; what is wrong with it besides what the journal shows."""
-    people = [Player(site, journal, f"p{number}", think_seconds=plan.think) for number in range(plan.people)]
-    watching = [Player(site, journal, f"w{number}", think_seconds=plan.think) for number in range(plan.spectators)]
+    people, watching = players_of(site, plan, journal)
     storm.players = {player.name: player for player in people}
     host = people[0]
     bots = {seat: ("easy", "normal")[seat % 2] for seat in range(plan.people, plan.seats)}
@@ -53,8 +64,7 @@ async def table_story(site: Site, plan: Plan, journal: Journal, storm: Storm) ->
         player.sit(room.room_id)
         player.begin(player.watch())
     for number, player in enumerate(people):
-        by_calls = (number + 0.5) / len(people) < plan.by_calls
-        player.begin(player.play_by_calls() if by_calls else player.play_on_stream())
+        player.play(by_calls=acts_by_calls(plan, number))
     await storm.blow()
     return await finish_rooms(site, journal, [*people, *watching], {room.room_id: host})
 

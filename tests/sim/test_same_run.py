@@ -15,7 +15,9 @@ from sim.world import Loop, SimulationError, virtual_world
 
 SEEDS = (1, 8, 21, 23)
 TESTS = Path(__file__).parents[1]
-SHOW = "import sys; from sim.run import run_seed; print(*(run_seed(int(seed)).hash for seed in sys.argv[1:]))"
+SHOW = (
+    "import sys; from sim.run import run_seed; print(*(run_seed(int(seed), trace=True).hash for seed in sys.argv[1:]))"
+)
 
 
 def test_there_are_runs_of_both_kinds_among_them() -> None:
@@ -24,7 +26,7 @@ def test_there_are_runs_of_both_kinds_among_them() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_a_seed_runs_the_same_in_another_process(hash_seed: str) -> None:
-    ours = [run_seed(seed).hash for seed in SEEDS]
+    ours = [run_seed(seed, trace=True).hash for seed in SEEDS]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TESTS)}
     process = subprocess.run(
         [sys.executable, "-c", SHOW, *map(str, SEEDS)], env=environment, capture_output=True, text=True, check=False
@@ -34,11 +36,13 @@ def test_a_seed_runs_the_same_in_another_process(hash_seed: str) -> None:
 
 
 def test_a_seed_runs_the_same_with_its_trace_kept_and_after_others() -> None:
-    first = run_seed(SEEDS[0])
-    again = run_seed(SEEDS[0], trace=True)
-    assert (again.hash, again.steps, again.seconds) == (first.hash, first.steps, first.seconds)
+    first, other, untraced, again = (run_seed(SEEDS[place], trace=place != 2) for place in (0, 1, 2, 0))
+    assert again == first
     assert len(again.lines) > 50
-    assert run_seed(SEEDS[1]).hash != first.hash
+    assert other.hash != first.hash
+    assert (untraced.hash, untraced.lines) == ("", [])
+    traced = run_seed(SEEDS[2], trace=True)
+    assert (traced.steps, traced.seconds, traced.counts) == (untraced.steps, untraced.seconds, untraced.counts)
 
 
 def test_a_loop_in_which_nobody_can_go_on_says_so() -> None:

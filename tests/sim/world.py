@@ -14,7 +14,7 @@ import os
 import random
 import time
 import zlib
-from asyncio import events
+from collections import deque
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -74,25 +74,57 @@ class Trace:
     """What happened, line by line, and one number that two equal runs have in common."""
 
     def __init__(self, *, kept: bool = False) -> None:
-        """`kept`: the lines can be read afterwards, not only compared."""
-        self._digest = blake2b(digest_size=16)
-        self.lines: list[str] | None = [] if kept else None
+        """`kept`: the lines can be read and compared afterwards. Runs that nobody looks at are a good deal faster."""
+        self.kept = kept
+        self.lines: list[str] = []
 
     def note(self, now: float, *words: object) -> None:
-        """Add a line."""
-        line = f"{now:.6f} {' '.join(map(str, words))}"
-        self._digest.update(line.encode())
-        if self.lines is not None:
-            self.lines.append(line)
+        """Add a line. Bytes among the words are shortened to what tells them from others."""
+        if self.kept:
+            self.lines.append(f"{now:.6f} {' '.join(map(_word, words))}")
 
     def hash(self) -> str:
-        """The number, in hexadecimal."""
-        return self._digest.hexdigest()
+        """The number, in hexadecimal; empty where nothing was kept."""
+        return blake2b("\n".join(self.lines).encode(), digest_size=16).hexdigest() if self.kept else ""
 
 
-def mark(data: bytes) -> str:
-    """Bytes, shortened to what tells them from others."""
-    return f"{len(data)}b:{zlib.crc32(data):08x}"
+def _word(word: object) -> str:
+    return f"{len(word)}b:{zlib.crc32(word):08x}" if isinstance(word, bytes) else str(word)
+
+
+class Handle:
+    """A callback that is to be run; what an event loop gives to who may want to cancel it."""
+
+    __slots__ = ("_args", "_callback", "_context", "_when")
+
+    def __init__(
+        self, callback: Callable[..., Any], args: tuple[Any, ...], context: contextvars.Context, when: float = 0.0
+    ) -> None:
+        self._callback: Callable[..., Any] | None = callback
+        self._args = args
+        self._context = context
+        self._when = when
+
+    def cancel(self) -> None:
+        """Not to be run. Lets go of everything that it would have been run with."""
+        self._callback = None
+        self._args = ()
+
+    def cancelled(self) -> bool:
+        return self._callback is None
+
+    def when(self) -> float:
+        return self._when
+
+    def run(self, loop: Loop) -> None:
+        """Run it, unless it was cancelled."""
+        callback = self._callback
+        if callback is None:
+            return
+        try:
+            self._context.run(callback, *self._args)
+        except Exception as error:  # noqa: BLE001 - as every event loop does
+            loop.call_exception_handler({"message": f"a callback failed: {callback}", "exception": error})
 
 
 class Loop(asyncio.BaseEventLoop):
@@ -103,9 +135,9 @@ class Loop(asyncio.BaseEventLoop):
         super().__init__()
         self.now = 0.0
         self.steps = 0
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._due: deque[Handle] = deque()
+        self._timers: list[tuple[float, int, Handle]] = []
         self._timer_count = 0
-        self._cancelled_timers = 0
         self._connect = connect
 
     def time(self) -> float:
@@ -120,23 +152,28 @@ class Loop(asyncio.BaseEventLoop):
             machine.adopt(task)
         return task
 
-    def call_at(  # type: ignore[override]  # the arguments of the base class are of types that only its stub has
-        self, when: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
-    ) -> asyncio.TimerHandle:
-        timer = events.TimerHandle(when, callback, args, self, context)
-        self._timer_count += 1
-        heapq.heappush(self._timers, (when, self._timer_count, timer))
-        return timer
+    def call_soon(  # type: ignore[override]  # a lean handle in place of asyncio's, whose class does much more
+        self, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
+    ) -> Handle:
+        handle = Handle(callback, args, contextvars.copy_context() if context is None else context)
+        self._due.append(handle)
+        return handle
 
     def call_later(  # type: ignore[override]  # as above
         self, delay: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Handle:
         return self.call_at(self.now + delay, callback, *args, context=context)
 
-    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, **options: Any) -> asyncio.Handle:  # type: ignore[override]
-        return self.call_soon(callback, *args, **options)
+    def call_at(  # type: ignore[override]  # as above
+        self, when: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
+    ) -> Handle:
+        handle = Handle(callback, args, contextvars.copy_context() if context is None else context, when)
+        self._timer_count += 1
+        heapq.heappush(self._timers, (when, self._timer_count, handle))
+        return handle
 
     def run_in_executor(self, _executor: object, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        """In place and at once: a thread's moment of return would not follow from the seed."""
         future = self.create_future()
         future.set_result(func(*args))
         return future
@@ -147,34 +184,23 @@ class Loop(asyncio.BaseEventLoop):
         connected: tuple[Any, Any] = await self._connect(factory, host, port)
         return connected
 
-    def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
-        self._cancelled_timers += 1
-        if self._cancelled_timers > 1000 and self._cancelled_timers * 2 > len(self._timers):
-            self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
-            heapq.heapify(self._timers)
-            self._cancelled_timers = 0
-
     def _run_once(self) -> None:
-        ready, timers = self._ready, self._timers  # type: ignore[attr-defined]  # the base class's own
-        if not ready:
-            while timers and timers[0][2]._cancelled:
+        """Run what is due now; where nothing is, time passes."""
+        due, timers = self._due, self._timers
+        if not due:
+            while timers and timers[0][2].cancelled():
                 heapq.heappop(timers)
             if not timers:
                 raise SimulationError("nobody waits for anything that could come")
             self.now = max(self.now, timers[0][0])
         while timers and timers[0][0] <= self.now:
-            timer = heapq.heappop(timers)[2]
-            if not timer._cancelled:
-                timer._scheduled = False  # type: ignore[attr-defined]
-                ready.append(timer)
-        count = len(ready)
+            due.append(heapq.heappop(timers)[2])
+        count = len(due)
         self.steps += count
         if self.steps > MOST_STEPS:
             raise SimulationError("the run goes round in circles")
         for _ in range(count):
-            handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+            due.popleft().run(self)
 
     def _write_to_self(self) -> None:
         """Nobody sleeps."""
@@ -233,4 +259,4 @@ def virtual_world(seed: str, loop: Loop) -> Iterator[None]:
             random.setstate(state)
 
 
-__all__ = ["EPOCH", "Loop", "Machine", "SimulationError", "Trace", "mark", "this_machine", "until", "virtual_world"]
+__all__ = ["EPOCH", "Loop", "Machine", "SimulationError", "Trace", "this_machine", "until", "virtual_world"]
