@@ -199,15 +199,25 @@ class Client(Queueing, Lookups):
         return (await self._calls.unary(self._game.GetRoom, request, room_id=room_id)).room
 
     async def list_rooms(
-        self, status: room_pb2.RoomStatus.ValueType | None = None, *, limit: int = 100
+        self,
+        status: room_pb2.RoomStatus.ValueType | None = None,
+        *,
+        limit: int = 100,
+        seats: int = 0,
+        free_seat: bool = False,
+        watchable: bool = False,
     ) -> list[room_pb2.Room]:
         """At most `limit` public rooms in a state, newest first; None means lobbies.
 
+        Only those with so many `seats`, with a `free_seat`, and `watchable`, which this player may watch.
+
         >>> public = await client.create_room(RoomOptions(seats=2, visibility=VISIBILITY_PUBLIC))
-        >>> public.room_id in [room.room_id for room in await client.list_rooms()]
+        >>> public.room_id in [room.room_id for room in await client.list_rooms(free_seat=True)]
         True
         """
-        request = game.ListRoomsRequest(page_size=min(limit, 100))
+        request = game.ListRoomsRequest(
+            page_size=min(limit, 100), seats=seats, free_seat=free_seat, watchable=watchable
+        )
         if status is not None:
             request.status = status
         rooms: list[room_pb2.Room] = []

@@ -18,7 +18,7 @@ from game_state.requests import request_key
 from game_state.room import Seat, Status
 from game_state.seats import require_seat
 from game_state.streams import RoomStream, StreamParts, require_room_id
-from game_state.validation import bot_seats, page_size, room_options
+from game_state.validation import bot_seats, page_size, room_filter, room_options
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import game_service_pb2_grpc
 from rami_kit.auth import current_caller
@@ -107,7 +107,9 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
 
     async def ListRooms(self, request: pb.ListRoomsRequest, _context: Context) -> pb.ListRoomsResponse:
         size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
-        return await self._parts.lister.page(request.status, size, request.page_token, current_caller().player_id)
+        return await self._parts.lister.page(
+            request.status, size, request.page_token, current_caller().player_id, room_filter(request)
+        )
 
     async def ListOwnRooms(self, request: pb.ListOwnRoomsRequest, _context: Context) -> pb.ListOwnRoomsResponse:
         size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)

@@ -3,6 +3,7 @@
 Each partition keeps its public rooms of each state in a sorted set by creation time. A page asks every partition, in
 one batch, for its newest rooms below the place where the last page ended, and merges what they answer: its cost grows
 with the partitions there are, not with the rooms. Rooms that have expired meanwhile are left out, and out of the set.
+Filters look at one room after the other, so many for a page: it may then be short, and the next one goes on from there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.codec import NewerRoom
-from game_state.projection import room_message
+from game_state.projection import may_watch, room_message
 from game_state.room import Status
 from rami.game.v1 import game_service_pb2, room_pb2
 from rami_kit import keys
@@ -31,6 +32,10 @@ _LISTINGS: Final = {
     room_pb2.ROOM_STATUS_IN_MATCH: (Status.IN_MATCH, "in_match"),
     room_pb2.ROOM_STATUS_OVER: (Status.OVER, "over"),
 }
+LOOKED_AT: Final = 300
+"""Rooms that are looked at for one page at most, or as many as it is to hold."""
+LOOKED_AT_ONCE: Final = 100
+"""So many of them at once where a filter may leave most of them out."""
 TIES_READ_AT_ONCE: Final = 64
 """Rooms of the very millisecond in which the last page ended that are read to be passed over, besides a page."""
 
@@ -46,6 +51,28 @@ class _Entry(NamedTuple):
     partition: int
 
 
+class RoomFilter(NamedTuple):
+    """Which rooms of a listing are asked for; the defaults leave none out."""
+
+    seats: int = 0
+    """The number of seats; 0 for any."""
+    free_seat: bool = False
+    """Only rooms with an empty seat."""
+    watchable: bool = False
+    """Only rooms whose match the caller may follow."""
+
+    def suits(self, room: Room, player_id: str) -> bool:
+        """Whether a room is one of them for a player."""
+        return (
+            (not self.seats or len(room.seats) == self.seats)
+            and (not self.free_seat or any(seat.empty for seat in room.seats))
+            and (not self.watchable or may_watch(room, player_id))
+        )
+
+
+NO_FILTER: Final = RoomFilter()
+
+
 class RoomLister:
     """Reads pages of public rooms. One per process."""
 
@@ -55,7 +82,12 @@ class RoomLister:
         self._partitions = partitions
 
     async def page(
-        self, status: room_pb2.RoomStatus.ValueType, size: int, page_token: str, player_id: str
+        self,
+        status: room_pb2.RoomStatus.ValueType,
+        size: int,
+        page_token: str,
+        player_id: str,
+        wanted: RoomFilter = NO_FILTER,
     ) -> game_service_pb2.ListRoomsResponse:
         """A page of rooms in a state. Raises InvalidRequest for a state without a list and a foreign token."""
         listing = _LISTINGS.get(status)
@@ -64,17 +96,26 @@ class RoomLister:
         before = _parse_token(page_token)
         rooms: list[Room] = []
         more = True
-        while more and len(rooms) < size:
-            wanted = size - len(rooms)
-            # One more than wanted tells whether this is the last page.
-            newest = await self._newest(listing[1], before, wanted + 1)
-            more = len(newest) > wanted
-            found = await asyncio.gather(*(self._listed_room(entry, listing) for entry in newest[:wanted]))
-            rooms += filter(None, found)
-            before = newest[wanted - 1] if more else None
+        looked_at = 0
+        while more and len(rooms) < size and looked_at < max(LOOKED_AT, size):
+            count = size - len(rooms)
+            if wanted != NO_FILTER:
+                count = max(count, LOOKED_AT_ONCE)
+            # One more than is looked at tells whether this is the last page.
+            newest = await self._newest(listing[1], before, count + 1)
+            more = len(newest) > count
+            looked_at += count
+            found = await asyncio.gather(*(self._listed_room(entry, listing) for entry in newest[:count]))
+            for entry, room in zip(newest, found, strict=False):
+                if len(rooms) == size:
+                    more = True
+                    break
+                before = entry
+                if room is not None and wanted.suits(room, player_id):
+                    rooms.append(room)
         return game_service_pb2.ListRoomsResponse(
             rooms=[room_message(room, player_id) for room in rooms],
-            next_page_token=_format_token(before) if before is not None else "",
+            next_page_token=_format_token(before) if more and before is not None else "",
         )
 
     async def _listed_room(self, entry: _Entry, listing: tuple[Status, str]) -> Room | None:

@@ -53,12 +53,17 @@ def duration(milliseconds: int) -> Duration:
     return Duration(seconds=seconds, nanos=rest * 1_000_000)
 
 
+def may_watch(room: Room, player_id: str) -> bool:
+    """Whether a player may follow the match of a room, now or once there is one."""
+    return room.seat_of(player_id) is not None or player_id == room.host or room.options.spectators_allowed
+
+
 def require_reader(room: Room, player_id: str, *, with_code: bool = False) -> None:
     """Refuse who may not see the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED.
 
     `with_code`: the reader knows the join code, with which it could sit down in the lobby.
     """
-    if room.seat_of(player_id) is not None or player_id == room.host or room.options.spectators_allowed:
+    if may_watch(room, player_id):
         return
     if (room.options.public or with_code) and room.status == Status.LOBBY:
         return
@@ -114,6 +119,7 @@ def room_message(room: Room, player_id: str) -> room_pb2.Room:
         rematch_room_id=room.rematch_room_id,
         turn=turn_message(room),
         result=match_result_message(room),
+        watchable=may_watch(room, player_id),
     )
     if room.seat_of(player_id) is not None or player_id == room.host:
         message.join_code = room.join_code

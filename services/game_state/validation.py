@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from game_state.listing import RoomFilter
 from game_state.lobby import require_profile
 from game_state.room import RoomOptions
 from rami.game.v1 import room_pb2
@@ -47,6 +48,13 @@ def room_options(message: room_pb2.RoomOptions) -> tuple[RoomOptions, int]:
         auto_start=message.auto_start,
     )
     return options, message.seats
+
+
+def room_filter(request: game_service_pb2.ListRoomsRequest) -> RoomFilter:
+    """Which public rooms are asked for. Raises InvalidRequest for a number of seats that no room has."""
+    if request.seats and not MIN_PLAYERS <= request.seats <= MAX_PLAYERS:
+        raise InvalidRequest("seats", f"must be 0 or within {MIN_PLAYERS}..{MAX_PLAYERS}")
+    return RoomFilter(request.seats, request.free_seat, request.watchable)
 
 
 def bot_seats(

@@ -130,7 +130,12 @@ REQUESTS: dict[str, Callable[[FuzzWorld], Message]] = {
     "GameService/GetRoom": lambda w: game.GetRoomRequest(
         **w._chance.choice(({"room_id": w.a_room()}, {"join_code": w.hidden.join_code}))
     ),
-    "GameService/ListRooms": lambda w: game.ListRoomsRequest(status=w._chance.randrange(4), page_size=3),  # type: ignore[arg-type]  # a number is a status
+    "GameService/ListRooms": lambda w: game.ListRoomsRequest(
+        status=w._chance.randrange(4),  # type: ignore[arg-type]  # a number is a status
+        page_size=3,
+        seats=w._chance.choice((0, 3)),
+        free_seat=True,
+    ),
     "GameService/ListOwnRooms": lambda w: game.ListOwnRoomsRequest(page_size=2, page_token=f"1700000000000.{w.match}"),
     "GameService/JoinRoom": lambda w: game.JoinRoomRequest(
         request_id=w.an_id(), seat=1, **w._chance.choice(({"room_id": w.a_room()}, {"join_code": w.hidden.join_code}))

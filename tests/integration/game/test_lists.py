@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from game_state.listing import TIES_READ_AT_ONCE
+from game_state.listing import LOOKED_AT, TIES_READ_AT_ONCE
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import room_pb2
-from support.game_cluster import game_cluster, room_options
+from support.game_cluster import game_cluster, refusal, request_id, room_options
 from support.game_store import StoreView
 from support.game_tables import EMPTY, TIMES, Table, table_options
 
 if TYPE_CHECKING:
-    from support.game_cluster import Player
+    from support.game_cluster import Cluster, Player
 
 
 async def pages(
@@ -87,6 +87,76 @@ async def test_rooms_that_are_gone_are_left_out_and_pages_filled_up(store_url: s
 
     assert {room_id for page in found for room_id in page} == {room.room_id for room in rooms[1::2]}
     assert len(found[0]) == 3
+
+
+async def test_filters_leave_the_other_rooms_out(game: Cluster) -> None:
+    ann, eve = game.player("ann"), game.player("eve")
+    two = await ann.create(room_options(2, spectators=False))
+    three = await ann.create(room_options(3, spectators=False), {1: "easy"})
+    full = await ann.create(room_options(3), {1: "easy", 2: "easy"})
+
+    async def listed(player: Player, **filters: Any) -> set[str]:
+        answer = await player.call(player.stub.ListRooms, pb.ListRoomsRequest(**filters))
+        assert answer.next_page_token == ""
+        assert all(room.watchable == (player is ann or room.options.spectators_allowed) for room in answer.rooms)
+        return {room.room_id for room in answer.rooms}
+
+    everything = {two.room_id, three.room_id, full.room_id}
+    assert await listed(eve) == await listed(eve, seats=0) == everything
+    assert await listed(eve, seats=3) == {three.room_id, full.room_id}
+    assert await listed(eve, seats=4) == set()
+    assert await listed(eve, free_seat=True) == {two.room_id, three.room_id}
+    assert await listed(eve, watchable=True) == {full.room_id}
+    assert await listed(ann, watchable=True) == everything, "a host may watch"
+    assert await listed(eve, seats=3, free_seat=True) == {three.room_id}
+    assert await listed(eve, seats=3, free_seat=True, watchable=True) == set()
+    for room_id in (three.room_id, full.room_id):
+        await ann.call(
+            ann.stub.UpdateSeats,
+            pb.UpdateSeatsRequest(request_id=request_id(), room_id=room_id, changes=[pb.BotSeat(seat=2, bot="hard")]),
+        )
+        await ann.start(room_id)
+    assert await listed(eve, status=room_pb2.ROOM_STATUS_IN_MATCH) == {three.room_id, full.room_id}
+    assert await listed(eve, status=room_pb2.ROOM_STATUS_IN_MATCH, watchable=True) == {full.room_id}
+    for seats in (1, 5, 2**32 - 1):
+        refused = await refusal(eve.call(eve.stub.ListRooms, pb.ListRoomsRequest(seats=seats)))
+        assert refused == ("INVALID_ARGUMENT", "INVALID_REQUEST", {"field": "seats"})
+
+
+async def test_a_filter_looks_at_so_many_rooms_for_a_page_and_finds_all_in_the_end(store_url: str) -> None:
+    rooms, letters = LOOKED_AT + 150, "abcdefghijklmnopqrstuvwxyz"
+    with StoreView(store_url) as store:
+        expire_ms = store.now_ms() + TIMES.lobby_ttl_ms
+        wanted = set()
+        for number in range(rooms):
+            matches = number % 90 == 7
+            table = Table(["ann", EMPTY, *([EMPTY] if matches else [])], options=table_options(public=True))
+            table.room.room_id = f"p0-{letters[number // 26]}{letters[number % 26]}{'a' * 14}"
+            table.room.expire_ms = expire_ms
+            store.plant(table)
+            store.client.zadd("{p0}:list:lobby", {store.place(table.room.room_id)[1]: number})
+            if matches:
+                wanted.add(table.room.room_id)
+    async with game_cluster(store_url) as cluster:
+        eve = cluster.player("eve")
+        for size in (1, 2, 100):
+            found: list[str] = []
+            sizes, token = [], ""
+            while True:
+                request = pb.ListRoomsRequest(page_size=size, page_token=token, seats=3)
+                page = await eve.call(eve.stub.ListRooms, request)
+                found += [room.room_id for room in page.rooms]
+                sizes.append(len(page.rooms))
+                token = page.next_page_token
+                if not token:
+                    break
+            assert len(found) == len(wanted)
+            assert set(found) == wanted
+            assert max(sizes) <= size
+            assert len(sizes) > 1, "no page has looked at all of them"
+        nothing = await eve.call(eve.stub.ListRooms, pb.ListRoomsRequest(seats=4))
+        assert not nothing.rooms
+        assert nothing.next_page_token, "there are rooms that were not looked at"
 
 
 async def test_codes_and_ids_name_the_partition_of_their_room(store_url: str) -> None:

@@ -144,22 +144,34 @@ class ListRoomsRequest(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    FREE_SEAT_FIELD_NUMBER: _builtins.int
+    WATCHABLE_FIELD_NUMBER: _builtins.int
     status: _room_pb2.RoomStatus.ValueType
     """Only rooms in this state; unspecified means LOBBY. CLOSED is INVALID_ARGUMENT."""
     page_size: _builtins.int
     """The most rooms to return, 1 to 100; 0 means 20."""
     page_token: _builtins.str
-    """From the previous answer, with the same status."""
+    """From the previous answer, with the same status and filters."""
+    seats: _builtins.int
+    """Only rooms with so many seats, 2 to 4; 0 means any number."""
+    free_seat: _builtins.bool
+    """Only rooms with an empty seat."""
+    watchable: _builtins.bool
+    """Only rooms whose match the caller may follow (Room.watchable)."""
     def __init__(
         self,
         *,
         status: _room_pb2.RoomStatus.ValueType = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        seats: _builtins.int = ...,
+        free_seat: _builtins.bool = ...,
+        watchable: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["free_seat", b"free_seat", "page_size", b"page_size", "page_token", b"page_token", "seats", b"seats", "status", b"status", "watchable", b"watchable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

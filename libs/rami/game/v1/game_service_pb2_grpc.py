@@ -160,7 +160,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRooms(self, request, context):
-        """Lists public rooms, newest first. Read only.
+        """Lists public rooms, newest first. Read only. A page may hold fewer rooms than asked for, and none at all, although
+        there are more: the list goes on as long as it gives a next_page_token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

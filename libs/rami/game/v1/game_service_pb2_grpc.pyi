@@ -53,7 +53,9 @@ class GameServiceStub:
     code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
     """
     ListRooms: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]
-    """Lists public rooms, newest first. Read only."""
+    """Lists public rooms, newest first. Read only. A page may hold fewer rooms than asked for, and none at all, although
+    there are more: the list goes on as long as it gives a next_page_token.
+    """
     ListOwnRooms: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListOwnRoomsRequest, _game_service_pb2.ListOwnRoomsResponse]
     """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
     another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
@@ -144,7 +146,9 @@ class GameServiceAsyncStub(GameServiceStub):
     code. NOT_FOUND JOIN_CODE_NOT_FOUND; wrong codes are limited together with those of JoinRoom.
     """
     ListRooms: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListRoomsRequest, _game_service_pb2.ListRoomsResponse]  # type: ignore[assignment]
-    """Lists public rooms, newest first. Read only."""
+    """Lists public rooms, newest first. Read only. A page may hold fewer rooms than asked for, and none at all, although
+    there are more: the list goes on as long as it gives a next_page_token.
+    """
     ListOwnRooms: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListOwnRoomsRequest, _game_service_pb2.ListOwnRoomsResponse]  # type: ignore[assignment]
     """Lists the rooms that the caller holds a seat in, also while a bot stands in, or hosts, newest first: how a player on
     another device, or after a restart, finds back to its tables. Rooms whose match is over are among them until they
@@ -250,7 +254,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListRoomsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListRoomsResponse, _abc.Awaitable[_game_service_pb2.ListRoomsResponse]]:
-        """Lists public rooms, newest first. Read only."""
+        """Lists public rooms, newest first. Read only. A page may hold fewer rooms than asked for, and none at all, although
+        there are more: the list goes on as long as it gives a next_page_token.
+        """
 
     @_abc_1.abstractmethod
     def ListOwnRooms(

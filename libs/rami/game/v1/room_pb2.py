@@ -27,27 +27,27 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rami.game.v1 import rules_pb2 as rami_dot_game_dot_v1_dot_rules__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17rami/game/v1/room.proto\x12\x0crami.game.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18rami/game/v1/rules.proto\"\xb8\x02\n\x0bRoomOptions\x12\r\n\x05seats\x18\x01 \x01(\r\x12(\n\x05rules\x18\x02 \x01(\x0b\x32\x19.rami.game.v1.RuleOptions\x12,\n\nvisibility\x18\x03 \x01(\x0e\x32\x18.rami.game.v1.Visibility\x12\x1a\n\x12spectators_allowed\x18\x04 \x01(\x08\x12\x32\n\x0fturn_time_limit\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x62ot_pace\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0eround_interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nauto_start\x18\x08 \x01(\x08\"\x8a\x04\n\x04Room\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x11\n\tjoin_code\x18\x02 \x01(\t\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x18.rami.game.v1.RoomStatus\x12*\n\x07options\x18\x04 \x01(\x0b\x32\x19.rami.game.v1.RoomOptions\x12$\n\x06guards\x18\x05 \x01(\x0b\x32\x14.rami.game.v1.Guards\x12!\n\x05seats\x18\x06 \x03(\x0b\x32\x12.rami.game.v1.Seat\x12\x16\n\x0ehost_player_id\x18\x07 \x01(\t\x12\x12\n\ncommitment\x18\x08 \x01(\x0c\x12\x11\n\tentropies\x18\t \x03(\x0c\x12\x10\n\x08rules_id\x18\n \x01(\t\x12\x15\n\rrules_version\x18\x0b \x01(\t\x12\x0f\n\x07version\x18\x0c \x01(\x04\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0frematch_room_id\x18\x0f \x01(\t\x12 \n\x04turn\x18\x10 \x01(\x0b\x32\x12.rami.game.v1.Turn\x12)\n\x06result\x18\x11 \x01(\x0b\x32\x19.rami.game.v1.MatchResult\"\x89\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12,\n\x06player\x18\x02 \x01(\x0b\x32\x1a.rami.game.v1.SeatedPlayerH\x00\x12&\n\x03\x62ot\x18\x03 \x01(\x0b\x32\x17.rami.game.v1.SeatedBotH\x00\x12\x13\n\x0b\x65ntropy_set\x18\x04 \x01(\x08\x42\x08\n\x06holder\"_\n\x0cSeatedPlayer\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x10\n\x08stand_in\x18\x03 \x01(\x08\x12\x14\n\x0cmissed_turns\x18\x04 \x01(\r\"\x18\n\tSeatedBot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"f\n\x04Turn\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\"\n\x05phase\x18\x02 \x01(\x0e\x32\x13.rami.game.v1.Phase\x12,\n\x08\x64\x65\x61\x64line\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x02*\x88\x01\n\nRoomStatus\x12\x1b\n\x17ROOM_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11ROOM_STATUS_LOBBY\x10\x01\x12\x18\n\x14ROOM_STATUS_IN_MATCH\x10\x02\x12\x14\n\x10ROOM_STATUS_OVER\x10\x03\x12\x16\n\x12ROOM_STATUS_CLOSED\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17rami/game/v1/room.proto\x12\x0crami.game.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18rami/game/v1/rules.proto\"\xb8\x02\n\x0bRoomOptions\x12\r\n\x05seats\x18\x01 \x01(\r\x12(\n\x05rules\x18\x02 \x01(\x0b\x32\x19.rami.game.v1.RuleOptions\x12,\n\nvisibility\x18\x03 \x01(\x0e\x32\x18.rami.game.v1.Visibility\x12\x1a\n\x12spectators_allowed\x18\x04 \x01(\x08\x12\x32\n\x0fturn_time_limit\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x62ot_pace\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0eround_interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nauto_start\x18\x08 \x01(\x08\"\x9d\x04\n\x04Room\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x11\n\tjoin_code\x18\x02 \x01(\t\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x18.rami.game.v1.RoomStatus\x12*\n\x07options\x18\x04 \x01(\x0b\x32\x19.rami.game.v1.RoomOptions\x12$\n\x06guards\x18\x05 \x01(\x0b\x32\x14.rami.game.v1.Guards\x12!\n\x05seats\x18\x06 \x03(\x0b\x32\x12.rami.game.v1.Seat\x12\x16\n\x0ehost_player_id\x18\x07 \x01(\t\x12\x12\n\ncommitment\x18\x08 \x01(\x0c\x12\x11\n\tentropies\x18\t \x03(\x0c\x12\x10\n\x08rules_id\x18\n \x01(\t\x12\x15\n\rrules_version\x18\x0b \x01(\t\x12\x0f\n\x07version\x18\x0c \x01(\x04\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0frematch_room_id\x18\x0f \x01(\t\x12 \n\x04turn\x18\x10 \x01(\x0b\x32\x12.rami.game.v1.Turn\x12)\n\x06result\x18\x11 \x01(\x0b\x32\x19.rami.game.v1.MatchResult\x12\x11\n\twatchable\x18\x12 \x01(\x08\"\x89\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12,\n\x06player\x18\x02 \x01(\x0b\x32\x1a.rami.game.v1.SeatedPlayerH\x00\x12&\n\x03\x62ot\x18\x03 \x01(\x0b\x32\x17.rami.game.v1.SeatedBotH\x00\x12\x13\n\x0b\x65ntropy_set\x18\x04 \x01(\x08\x42\x08\n\x06holder\"_\n\x0cSeatedPlayer\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x10\n\x08stand_in\x18\x03 \x01(\x08\x12\x14\n\x0cmissed_turns\x18\x04 \x01(\r\"\x18\n\tSeatedBot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"f\n\x04Turn\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\"\n\x05phase\x18\x02 \x01(\x0e\x32\x13.rami.game.v1.Phase\x12,\n\x08\x64\x65\x61\x64line\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x02*\x88\x01\n\nRoomStatus\x12\x1b\n\x17ROOM_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11ROOM_STATUS_LOBBY\x10\x01\x12\x18\n\x14ROOM_STATUS_IN_MATCH\x10\x02\x12\x14\n\x10ROOM_STATUS_OVER\x10\x03\x12\x16\n\x12ROOM_STATUS_CLOSED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rami.game.v1.room_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VISIBILITY']._serialized_start=1339
-  _globals['_VISIBILITY']._serialized_end=1426
-  _globals['_ROOMSTATUS']._serialized_start=1429
-  _globals['_ROOMSTATUS']._serialized_end=1565
+  _globals['_VISIBILITY']._serialized_start=1358
+  _globals['_VISIBILITY']._serialized_end=1445
+  _globals['_ROOMSTATUS']._serialized_start=1448
+  _globals['_ROOMSTATUS']._serialized_end=1584
   _globals['_ROOMOPTIONS']._serialized_start=133
   _globals['_ROOMOPTIONS']._serialized_end=445
   _globals['_ROOM']._serialized_start=448
-  _globals['_ROOM']._serialized_end=970
-  _globals['_SEAT']._serialized_start=973
-  _globals['_SEAT']._serialized_end=1110
-  _globals['_SEATEDPLAYER']._serialized_start=1112
-  _globals['_SEATEDPLAYER']._serialized_end=1207
-  _globals['_SEATEDBOT']._serialized_start=1209
-  _globals['_SEATEDBOT']._serialized_end=1233
-  _globals['_TURN']._serialized_start=1235
-  _globals['_TURN']._serialized_end=1337
+  _globals['_ROOM']._serialized_end=989
+  _globals['_SEAT']._serialized_start=992
+  _globals['_SEAT']._serialized_end=1129
+  _globals['_SEATEDPLAYER']._serialized_start=1131
+  _globals['_SEATEDPLAYER']._serialized_end=1226
+  _globals['_SEATEDBOT']._serialized_start=1228
+  _globals['_SEATEDBOT']._serialized_end=1252
+  _globals['_TURN']._serialized_start=1254
+  _globals['_TURN']._serialized_end=1356
 # @@protoc_insertion_point(module_scope)

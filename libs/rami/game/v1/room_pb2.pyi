@@ -165,6 +165,7 @@ class Room(_message.Message):
     REMATCH_ROOM_ID_FIELD_NUMBER: _builtins.int
     TURN_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    WATCHABLE_FIELD_NUMBER: _builtins.int
     room_id: _builtins.str
     """The id of the room, for example "p0-abcdefgh23456723"."""
     join_code: _builtins.str
@@ -183,6 +184,10 @@ class Room(_message.Message):
     """The version of the room. Every change adds one."""
     rematch_room_id: _builtins.str
     """The room of the rematch, once there is one."""
+    watchable: _builtins.bool
+    """The reader of this message may follow the match here (WatchRoom, GetView, GetReplay), because it holds a seat, is the
+    host, or spectators are allowed. Public lobbies may be looked into in any case, until their match starts.
+    """
     @_builtins.property
     def options(self) -> Global___RoomOptions:
         """What is played, with every default filled in; bot_pace stays unset where the room follows the default."""
@@ -235,10 +240,11 @@ class Room(_message.Message):
         rematch_room_id: _builtins.str = ...,
         turn: Global___Turn | None = ...,
         result: _rules_pb2.MatchResult | None = ...,
+        watchable: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "guards", b"guards", "options", b"options", "result", b"result", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "entropies", b"entropies", "expire_time", b"expire_time", "guards", b"guards", "host_player_id", b"host_player_id", "join_code", b"join_code", "options", b"options", "rematch_room_id", b"rematch_room_id", "result", b"result", "room_id", b"room_id", "rules_id", b"rules_id", "rules_version", b"rules_version", "seats", b"seats", "status", b"status", "turn", b"turn", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "entropies", b"entropies", "expire_time", b"expire_time", "guards", b"guards", "host_player_id", b"host_player_id", "join_code", b"join_code", "options", b"options", "rematch_room_id", b"rematch_room_id", "result", b"result", "room_id", b"room_id", "rules_id", b"rules_id", "rules_version", b"rules_version", "seats", b"seats", "status", b"status", "turn", b"turn", "version", b"version", "watchable", b"watchable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -132,9 +132,21 @@ export class RamiClient {
     return present((await unary(this.context, this.game.getRoom, request, roomId)).room);
   }
 
-  /** Public rooms, newest first. */
-  async listRooms(status = RoomStatus.LOBBY, pageSize = 20): Promise<Room[]> {
-    return (await unary(this.context, this.game.listRooms, { status, pageSize })).rooms;
+  /** At most `limit` public rooms, newest first: those with so many seats, a free seat, or a match that may be watched. */
+  async listRooms(
+    status = RoomStatus.LOBBY,
+    limit = 20,
+    filters: { seats?: number; freeSeat?: boolean; watchable?: boolean } = {},
+  ): Promise<Room[]> {
+    const rooms: Room[] = [];
+    let pageToken = "";
+    do {
+      const request = { status, pageSize: Math.min(limit - rooms.length, 100), pageToken, ...filters };
+      const page = await unary(this.context, this.game.listRooms, request);
+      rooms.push(...page.rooms);
+      pageToken = page.nextPageToken;
+    } while (pageToken && rooms.length < limit);
+    return rooms;
   }
 
   /** The rooms that the player holds a seat in or hosts, newest first; those that are over included. */

@@ -6,6 +6,7 @@ import { usePage } from "../context.ts";
 import { seatNames } from "../story.ts";
 
 const LIST_EVERY_MS = 10_000;
+const LISTED = 20;
 
 interface Props {
   /** Does something that ends at a table. */
@@ -45,8 +46,8 @@ export function RoomLists({ toTable }: Props): JSX.Element {
         const [all, lobbies, matches] = await session.asPlayer(texts.t("guest"), () =>
           Promise.all([
             session.rami.listOwnRooms(),
-            session.rami.listRooms(RoomStatus.LOBBY),
-            session.rami.listRooms(RoomStatus.IN_MATCH),
+            session.rami.listRooms(RoomStatus.LOBBY, LISTED, { freeSeat: true }),
+            session.rami.listRooms(RoomStatus.IN_MATCH, LISTED, { watchable: true }),
           ]),
         );
         const own = all.filter(({ status }) => status === RoomStatus.LOBBY || status === RoomStatus.IN_MATCH);
@@ -90,14 +91,9 @@ export function RoomLists({ toTable }: Props): JSX.Element {
               <RoomLine room={room} />
               <button
                 type="button"
-                onClick={() =>
-                  toTable(async () => {
-                    if (free(room)) await session.rami.joinRoom({ roomId: room.roomId });
-                    return room.roomId;
-                  })
-                }
+                onClick={() => toTable(async () => (await session.rami.joinRoom({ roomId: room.roomId })).room?.roomId)}
               >
-                {texts.t(free(room) ? "sit" : "watch")}
+                {texts.t("sit")}
               </button>
             </li>
           ))}
@@ -105,18 +101,16 @@ export function RoomLists({ toTable }: Props): JSX.Element {
       </section>
       <section>
         <h2>{texts.t("liveTables")}</h2>
-        {!rooms?.live.some((room) => room.options?.spectatorsAllowed) && <p class="none">{texts.t("liveNone")}</p>}
+        {!rooms?.live.length && <p class="none">{texts.t("liveNone")}</p>}
         <ul>
-          {rooms?.live
-            .filter((room) => room.options?.spectatorsAllowed)
-            .map((room) => (
-              <li key={room.roomId}>
-                <RoomLine room={room} />
-                <a class="button" href={`#/room/${room.roomId}`}>
-                  {texts.t("watch")}
-                </a>
-              </li>
-            ))}
+          {rooms?.live.map((room) => (
+            <li key={room.roomId}>
+              <RoomLine room={room} />
+              <a class="button" href={`#/room/${room.roomId}`}>
+                {texts.t("watch")}
+              </a>
+            </li>
+          ))}
         </ul>
       </section>
       {session.recent.length > 0 && (
