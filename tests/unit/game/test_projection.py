@@ -60,6 +60,15 @@ def test_strangers_look_where_spectators_may_and_into_public_lobbies(
     assert may_look(table, "stranger") == in_match
 
 
+@pytest.mark.parametrize("spectators", [False, True])
+def test_a_room_tells_each_reader_whether_its_match_may_be_watched(spectators: bool) -> None:
+    table = Table(["bob", "bot:easy"], options=table_options(public=True, spectators_allowed=spectators), host="ann")
+    told = {name: room_message(table.room, name).watchable for name in ("ann", "bob", "stranger")}
+    assert told == {"ann": True, "bob": True, "stranger": spectators}
+    table.start("ann")
+    assert may_look(table, "stranger") == room_message(table.room, "stranger").watchable
+
+
 def test_the_join_code_is_for_those_who_sit_and_the_host() -> None:
     table = Table(["bob", EMPTY], host="ann", join_code="ABC123")
 
