@@ -15,7 +15,7 @@ from rami_wire.actions import (
     legal_actions_to_proto,
 )
 from rami_wire.cards import to_card, to_cards, to_mask
-from rami_wire.framing import encode_field
+from rami_wire.framing import encode_field, encode_varint_field
 from rami_wire.replays import replay_record
 from rami_wire.rules import (
     guards_from_proto,
@@ -38,6 +38,7 @@ __all__ = [
     "encode_field",
     "encode_legal_actions",
     "encode_match",
+    "encode_varint_field",
     "guards_from_proto",
     "guards_to_proto",
     "legal_actions_to_proto",

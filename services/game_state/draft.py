@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from game_state.projection import seat_to_proto
 from game_state.room import Status
-from game_state.steps import public_change
+from game_state.steps import Public, Step
 from rami.game.v1 import event_pb2
-from rami.store.v1 import step_pb2
 from rami_kit.tracing import is_tracing, trace_parent
 
 if TYPE_CHECKING:
     from game_state.room import Room
+    from game_state.steps import StepChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +52,35 @@ class Draft:
         self.room = room.copy()
         self.now_ms = now_ms
         self.times = times
-        self.changes: list[step_pb2.StepChange] = []
+        self.changes: list[StepChange] = []
         self.turn_before = _turn_key(room)
 
     def note(self, change: event_pb2.Change) -> None:
         """Tell something that hides nothing."""
-        self.changes.append(public_change(change))
+        self.changes.append(Public(change.SerializeToString()))
 
     def note_seat(self, number: int, cause: event_pb2.SeatChangeCause.ValueType) -> None:
         """Tell what a seat has become."""
         seat = seat_to_proto(number, self.room.seats[number])
         self.note(event_pb2.Change(seat_changed=event_pb2.SeatChanged(seat=seat, cause=cause)))
 
-    def seal(self, commit_id: bytes) -> step_pb2.Step:
+    def seal(self, commit_id: bytes) -> Step:
         """Make the draft the next version: sets version, clocks and expiry, and returns the step of it."""
         room = self.room
         room.version += 1
         room.commit_id = commit_id
         self._set_clocks()
         room.expire_ms = self.now_ms + self.times.ttl_ms(room.status)
-        turn = room.turn_seat()
-        step = step_pb2.Step(
+        deadline = room.deadline_ms()
+        return Step(
             commit_id=commit_id,
             time_ms=self.now_ms,
             changes=self.changes,
-            turn_plus_one=0 if turn is None else turn + 1,
+            turn=room.turn_seat(),
             phase=room.match.phase if room.match is not None else 0,
+            deadline_ms=deadline - self.now_ms if deadline else 0,
+            trace_parent=trace_parent() if is_tracing() else "",
         )
-        deadline = room.deadline_ms()
-        if deadline:
-            step.deadline_ms = deadline - self.now_ms
-        if is_tracing():
-            step.trace_parent = trace_parent()
-        return step
 
     def _set_clocks(self) -> None:
         room = self.room
@@ -108,7 +104,7 @@ class Draft:
 
     def _moves_on(self) -> bool:
         """Whether an action was played or a round dealt."""
-        return any(change.WhichOneof("kind") != "public" for change in self.changes)
+        return not all(isinstance(change, Public) for change in self.changes)
 
     def _bot_pace_ms(self) -> int:
         room = self.room

@@ -1,7 +1,8 @@
 """Public events: what a step of a room's log looks like to each kind of viewer.
 
 A step that hides nothing has one encoding for everybody. A draw from the stock has one for the seat that drew
-and one for all others; a deal has one for each seat and one for spectators.
+and one for all others; a deal has one for each seat and one for spectators. What does not depend on the viewer is
+encoded once for all of them.
 """
 
 from __future__ import annotations
@@ -10,95 +11,108 @@ from functools import lru_cache
 from typing import Final
 
 from game_state.projection import encode_cursor, timestamp
-from game_state.steps import hides_card, played_parts, played_seat, privileged_seats, seat_to_move
-from rami.game.v1 import event_pb2
-from rami.store.v1 import step_pb2
+from game_state.steps import Dealt, Played, Public, Step, StepChange, privileged_seats
+from rami.game.v1 import event_pb2, room_pb2
 from rami_engine import Phase, starting_seat, starting_stock
-from rami_wire import action_to_proto, encode_field, phase_to_proto, to_cards
+from rami_wire import action_to_proto, encode_field, encode_varint_field, phase_to_proto, to_cards
 from rami_wire.cards import WIRE_CARDS
 
-_CHANGES: Final = event_pb2.Event.DESCRIPTOR.fields_by_name["changes"].number
-
-
-def encode_event(version: int, step: step_pb2.Step, viewer: int | None) -> bytes:
-    """The serialized rami.game.v1.Event of a step as a seat sees it, or a spectator for `viewer` None."""
-    frame = event_pb2.Event(
-        version=version, cursor=encode_cursor(version, step.commit_id), time=timestamp(step.time_ms)
-    )
-    turn = seat_to_move(step)
-    if turn is not None:
-        frame.turn.seat = turn
-        frame.turn.phase = phase_to_proto(Phase(step.phase))
-        if step.deadline_ms:
-            frame.turn.deadline.CopyFrom(timestamp(step.time_ms + step.deadline_ms))
-    changes = [encode_field(_CHANGES, _encode_change(change, viewer)) for change in step.changes]
-    return frame.SerializeToString() + b"".join(changes)
+_FIELDS: Final = event_pb2.Event.DESCRIPTOR.fields_by_name
+_VERSION: Final = _FIELDS["version"].number
+_CURSOR: Final = _FIELDS["cursor"].number
+_TIME: Final = _FIELDS["time"].number
+_CHANGES: Final = _FIELDS["changes"].number
+_TURN: Final = _FIELDS["turn"].number
 
 
 class CommittedStep:
     """A step of a room's history, and the encodings of its event: each is made once, when a viewer needs it."""
 
-    __slots__ = ("_by_viewer", "_privileged", "_public", "previous_commit", "step", "version")
+    __slots__ = ("_by_viewer", "_frame", "_privileged", "_public", "commit_id", "previous_commit", "step", "version")
 
-    def __init__(self, version: int, previous_commit: bytes, step: step_pb2.Step) -> None:
+    def __init__(self, version: int, previous_commit: bytes, step: Step) -> None:
         self.version = version
         self.previous_commit = previous_commit
         """The commit id of the version before; empty for the first."""
         self.step = step
-        self._privileged = privileged_seats(step)
+        self.commit_id = step.commit_id
+        self._privileged = privileged_seats(step.changes)
         self._by_viewer: dict[int | None, bytes] = {}
+        self._frame = b""
         self._public: list[event_pb2.Change] | None = None
 
     @property
     def public_changes(self) -> list[event_pb2.Change]:
-        """The changes that hide nothing from anybody."""
+        """The changes that hide nothing from anybody, of actions apart."""
         if self._public is None:
             self._public = [
-                event_pb2.Change.FromString(change.public)
+                event_pb2.Change.FromString(change.encoded)
                 for change in self.step.changes
-                if change.WhichOneof("kind") == "public"
+                if isinstance(change, Public)
             ]
         return self._public
-
-    @property
-    def commit_id(self) -> bytes:
-        """The commit id of this version."""
-        return self.step.commit_id
 
     def encoded(self, viewer: int | None) -> bytes:
         """The serialized rami.game.v1.Event for a seat, or for spectators with None."""
         key = viewer if self._privileged is None or viewer in self._privileged else None
         encoded = self._by_viewer.get(key)
         if encoded is None:
-            encoded = encode_event(self.version, self.step, key)
-            self._by_viewer[key] = encoded
+            if not self._frame:
+                self._frame = _encode_frame(self.version, self.step)
+            changes = [_encode_change(change, key) for change in self.step.changes]
+            encoded = self._by_viewer[key] = self._frame + b"".join(changes)
         return encoded
 
 
-def _encode_change(change: step_pb2.StepChange, viewer: int | None) -> bytes:
-    kind = change.WhichOneof("kind")
-    if kind == "played":
-        played = change.played
-        shown = viewer == played_seat(played) or not hides_card(played)
-        return _encode_played(played.code, played.cards, played.meld, played.drawn_plus_one if shown else 0)
-    if kind == "dealt":
-        return event_pb2.Change(round_started=_dealt_message(change.dealt, viewer)).SerializeToString()
-    return change.public
+def _encode_frame(version: int, step: Step) -> bytes:
+    """The serialized Event without its changes."""
+    turn = step.seat_to_move
+    return b"".join(
+        (
+            encode_varint_field(_VERSION, version),
+            encode_field(_CURSOR, encode_cursor(version, step.commit_id)),
+            encode_field(_TIME, timestamp(step.time_ms).SerializeToString()),
+            b"" if turn is None else _encode_turn(turn, step),
+        )
+    )
+
+
+def _encode_turn(seat: int, step: Step) -> bytes:
+    if not step.deadline_ms:
+        return _encode_endless_turn(seat, step.phase)
+    turn = room_pb2.Turn(
+        seat=seat, phase=phase_to_proto(Phase(step.phase)), deadline=timestamp(step.time_ms + step.deadline_ms)
+    )
+    return encode_field(_TURN, turn.SerializeToString())
+
+
+@lru_cache
+def _encode_endless_turn(seat: int, phase: int) -> bytes:
+    return encode_field(_TURN, room_pb2.Turn(seat=seat, phase=phase_to_proto(Phase(phase))).SerializeToString())
+
+
+def _encode_change(change: StepChange, viewer: int | None) -> bytes:
+    """The field of a serialized Event that holds a change."""
+    if isinstance(change, Played):
+        if change.hides_card and viewer != change.seat:
+            return _encode_played(Played(change.seat, change.action, change.source, None))
+        return _encode_played(change)
+    if isinstance(change, Public):
+        return encode_field(_CHANGES, change.encoded)
+    started = event_pb2.Change(round_started=_dealt_message(change, viewer))
+    return encode_field(_CHANGES, started.SerializeToString())
 
 
 @lru_cache(maxsize=16_384)
-def _encode_played(code: int, cards: bytes, meld: int, drawn_plus_one: int) -> bytes:
-    """The serialized rami.game.v1.Change of an action: most are one of a few hundred."""
-    seat, action, source, drawn = played_parts(
-        step_pb2.PlayedChange(code=code, cards=cards, meld=meld, drawn_plus_one=drawn_plus_one)
-    )
-    message = event_pb2.ActionPlayed(seat=seat, action=action_to_proto(action), source=source)
-    if drawn is not None:
-        message.drawn = WIRE_CARDS[drawn]
-    return event_pb2.Change(action_played=message).SerializeToString()
+def _encode_played(played: Played) -> bytes:
+    """As `_encode_change`: most actions are one of a few hundred."""
+    message = event_pb2.ActionPlayed(seat=played.seat, action=action_to_proto(played.action), source=played.source)
+    if played.drawn is not None:
+        message.drawn = WIRE_CARDS[played.drawn]
+    return encode_field(_CHANGES, event_pb2.Change(action_played=message).SerializeToString())
 
 
-def _dealt_message(dealt: step_pb2.DealtChange, viewer: int | None) -> event_pb2.RoundStarted:
+def _dealt_message(dealt: Dealt, viewer: int | None) -> event_pb2.RoundStarted:
     players = len(dealt.hands)
     return event_pb2.RoundStarted(
         round_number=dealt.number,

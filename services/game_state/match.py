@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from game_state.projection import match_ended_message, round_ended_message
 from game_state.room import Status
 from game_state.seats import come_back, require_seat
-from game_state.steps import dealt_change, played_change
+from game_state.steps import Played, dealt_change
 from rami.game.v1 import event_pb2
 from rami_engine import Phase, apply, check, deck_for_round, new_match, require_well_formed, start_round
 from rami_kit.errors import RamiError, parse_reason, reasons, refused
@@ -84,7 +84,7 @@ def play(draft: Draft, seat: int, action: Action, source: event_pb2.ActionSource
     match = room.current_match()
     turn_before = match.turns
     outcome = apply(match, seat, action)
-    draft.changes.append(played_change(seat, action, source, outcome.drawn))
+    draft.changes.append(Played(seat, action, source, outcome.drawn))
     if match.turns != turn_before or outcome.round_end is not None:
         room.autopilot = False
     if outcome.round_end is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from game_state.steps import played_parts
+from game_state.steps import Dealt, Played
 from rami.game.v1 import event_pb2, rules_pb2
 from rami_engine import ActionKind
 
@@ -46,14 +46,13 @@ class StepObserver:
         actor = None
         turn_begins = False
         for change in committed.step.changes:
-            kind = change.WhichOneof("kind")
-            if kind == "played":
-                _, action, source, _ = played_parts(change.played)
-                actor = _ACTORS[source]
-                turn_begins = action.kind == ActionKind.DISCARD
-                if source != event_pb2.ACTION_SOURCE_PLAYER:
-                    self._metrics.actions.labels(action.kind.name.lower(), actor, "ok").inc()
-            elif kind == "dealt":
+            if isinstance(change, Played):
+                kind = change.action.kind
+                actor = _ACTORS[change.source]
+                turn_begins = kind == ActionKind.DISCARD
+                if change.source != event_pb2.ACTION_SOURCE_PLAYER:
+                    self._metrics.actions.labels(kind.name.lower(), actor, "ok").inc()
+            elif isinstance(change, Dealt):
                 turn_begins = True
         (self._room_commits if actor is None else self._play_commits).inc()
         self._time_turn(room, committed, actor, begins=turn_begins)

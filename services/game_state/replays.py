@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.projection import match_result_message, seat_to_proto, timestamp
-from game_state.steps import played_parts
+from game_state.steps import Dealt, Played
 from rami.game.v1 import event_pb2, game_service_pb2, replay_pb2
 from rami_engine import RULES_ID, RULES_VERSION
 from rami_kit.errors import InvalidRequest, reasons, refused
@@ -20,7 +20,7 @@ from rami_wire import action_to_proto, guards_to_proto, options_to_proto
 if TYPE_CHECKING:
     from game_state.repository import RoomRepository
     from game_state.room import Room
-    from rami.store.v1 import step_pb2
+    from game_state.steps import Public, Step
 
 STEPS_READ_AT_ONCE: Final = 500
 ROUNDS_READ_AT_ONCE: Final = 100
@@ -95,33 +95,34 @@ async def _read_rounds(repository: RoomRepository, room: Room, first: int, most_
             break
         for version, step in steps:
             for change in step.changes:
-                if change.WhichOneof("kind") == "dealt":
+                if isinstance(change, Dealt):
                     if len(rounds) >= most_rounds or actions >= MAX_ACTIONS_PER_PAGE:
                         return _Page(rounds, version)
-                    rounds.append(replay_pb2.ReplayRound(round_number=change.dealt.number))
-                elif change.WhichOneof("kind") == "played" and rounds:
-                    rounds[-1].actions.append(_action(version, step, change.played))
+                    rounds.append(replay_pb2.ReplayRound(round_number=change.number))
+                elif not rounds:
+                    continue
+                elif isinstance(change, Played):
+                    rounds[-1].actions.append(_action(version, step, change))
                     actions += 1
-                elif rounds:
+                else:
                     _take_public(rounds[-1], change)
         first = steps[-1][0] + 1
     return _Page(rounds, None)
 
 
-def _action(version: int, step: step_pb2.Step, played: step_pb2.PlayedChange) -> replay_pb2.ReplayAction:
-    seat, action, source, _ = played_parts(played)
+def _action(version: int, step: Step, played: Played) -> replay_pb2.ReplayAction:
     return replay_pb2.ReplayAction(
-        seat=seat,
-        action=action_to_proto(action),
-        source=source,
+        seat=played.seat,
+        action=action_to_proto(played.action),
+        source=played.source,
         version=version,
         time=timestamp(step.time_ms),
     )
 
 
-def _take_public(current: replay_pb2.ReplayRound, change: step_pb2.StepChange) -> None:
+def _take_public(current: replay_pb2.ReplayRound, change: Public) -> None:
     """What a public change reveals of the current round: its result and seed."""
-    told = event_pb2.Change.FromString(change.public)
+    told = event_pb2.Change.FromString(change.encoded)
     kind = told.WhichOneof("kind")
     if kind == "round_ended":
         current.result.CopyFrom(told.round_ended.result)

@@ -19,7 +19,8 @@ from game_state.play_notices import ANNOUNCEMENT, QUESTION, PlayNotice
 from game_state.projection import match_result_message
 from game_state.room import Status
 from game_state.scripts import ANNOUNCE_PLAY, CLOSE, COMMIT, HAND_OVER, KEEP
-from rami.store.v1 import finished_pb2, step_pb2
+from game_state.steps import Step
+from rami.store.v1 import finished_pb2
 from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
 
@@ -70,7 +71,7 @@ def encode_step_message(version: int, previous_commit: bytes, step: bytes) -> by
 def decode_step_message(message: bytes) -> CommittedStep:
     """The step of its published form. Trusts that the message begins with STEP_MESSAGE."""
     _, version, previous = _MESSAGE_HEAD.unpack_from(message)
-    return CommittedStep(version, previous, step_pb2.Step.FromString(message[_MESSAGE_HEAD.size :]))
+    return CommittedStep(version, previous, Step.from_bytes(message[_MESSAGE_HEAD.size :]))
 
 
 class RoomRepository:
@@ -195,13 +196,13 @@ class RoomRepository:
         partition, token = _place(room.room_id)
         return await self._run(KEEP, [keys.room_key(partition, token)], [room_header(room)]) == 1
 
-    async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
+    async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, Step]]:
         """The steps `first` to `last` of a room's log, at most `most` of them, with their versions."""
         partition, token = _place(room_id)
         entries = await self._store.read(
             "XRANGE", keys.log_key(partition, token), f"{first}-0", f"{last}-0", "COUNT", most
         )
-        return [(int(entry.partition(b"-")[0]), step_pb2.Step.FromString(fields[1])) for entry, fields in entries]
+        return [(int(entry.partition(b"-")[0]), Step.from_bytes(fields[1])) for entry, fields in entries]
 
     async def hand_over(self, room_ids: Collection[str]) -> None:
         """Make rooms due now, so that the sweeper of any replica takes them over. Raises StoreUnavailable."""
@@ -234,9 +235,9 @@ class RoomRepository:
         """Tell every replica once more that a seat has a Play stream. Raises StoreUnavailable."""
         await self._store.publish(room_channel(room_id), notice.encode(ANNOUNCEMENT))
 
-    def _run_commit(self, before: Room, room: Room, step: step_pb2.Step) -> Awaitable[object]:
+    def _run_commit(self, before: Room, room: Room, step: Step) -> Awaitable[object]:
         partition, token = _place(room.room_id)
-        encoded_step = step.SerializeToString()
+        encoded_step = step.to_bytes()
         message = encode_step_message(room.version, before.commit_id, encoded_step)
         channel = keys.room_channel(partition, token)
         room_keys = [keys.room_key(partition, token), keys.log_key(partition, token), keys.due_key(partition)]

@@ -24,7 +24,6 @@ from game_state.projection import (
     timestamp,
 )
 from game_state.repository import room_not_found
-from game_state.steps import seat_to_move
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
 from rami_kit.errors import InvalidRequest, RamiError, StoreUnavailable, reasons, refused, shutting_down
@@ -287,7 +286,7 @@ class RoomStream:
 
     async def _legal_actions_after(self, step: CommittedStep) -> bytes:
         seat = self._seat
-        if not self._wants_legal_actions or seat is None or seat_to_move(step.step) != seat:
+        if not self._wants_legal_actions or seat is None or step.step.seat_to_move != seat:
             return b""
         repository = self._parts.repository
         room = repository.kept(self._room_id)

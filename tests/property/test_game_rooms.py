@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from game_state.codec import decode_room, encode_room, room_header
 from game_state.decider import decision_request
-from game_state.events import CommittedStep, encode_event
+from game_state.events import CommittedStep
 from game_state.match import play, play_for_player
 from game_state.projection import encoded_legal_actions, room_message, snapshot_message
 from game_state.replays import replay_page
 from game_state.room import Room, Status
-from game_state.steps import played_parts
+from game_state.steps import Dealt, Played, Step
 from rami.game.v1 import event_pb2
-from rami.store.v1 import step_pb2
 from rami_client.state import RoomMirror
 from rami_engine import (
     Action,
@@ -288,25 +287,23 @@ def test_v1_rooms_that_differ_in_hidden_cards_look_the_same(steps: Iterator[Tabl
 class OnlyLog:
     """The log of a room, for who reads nothing else."""
 
-    def __init__(self, steps: list[step_pb2.Step]) -> None:
+    def __init__(self, steps: list[Step]) -> None:
         self._steps = list(enumerate(steps, 1))
 
-    async def log(self, _room_id: str, first: int, last: int, most: int) -> list[tuple[int, step_pb2.Step]]:
+    async def log(self, _room_id: str, first: int, last: int, most: int) -> list[tuple[int, Step]]:
         return self._steps[first - 1 : last][:most]
 
 
-def with_other_cards(steps: list[CommittedStep], chance: random.Random) -> list[step_pb2.Step]:
+def with_other_cards(steps: list[CommittedStep], chance: random.Random) -> list[Step]:
     """The same log but for what nobody may know before the round is over: what was dealt and drawn in the last one."""
-    changed = [step_pb2.Step.FromString(committed.step.SerializeToString()) for committed in steps]
+    changed = [Step.from_bytes(committed.step.to_bytes()) for committed in steps]
     for step in reversed(changed):
-        for change in reversed(step.changes):
-            if change.HasField("played") and change.played.drawn_plus_one:
-                _, action, _, _ = played_parts(change.played)
-                if action.kind == ActionKind.DRAW_STOCK:
-                    change.played.drawn_plus_one = chance.randrange(52) + 1
-            elif change.HasField("dealt"):
-                hands = [mask_of(chance.sample(range(52), hand.bit_count())) for hand in change.dealt.hands]
-                change.dealt.hands[:] = hands
+        for place, change in reversed(list(enumerate(step.changes))):
+            if isinstance(change, Played) and change.hides_card:
+                step.changes[place] = change._replace(drawn=chance.randrange(52))
+            elif isinstance(change, Dealt):
+                hands = [mask_of(chance.sample(range(52), hand.bit_count())) for hand in change.hands]
+                step.changes[place] = change._replace(hands=tuple(hands))
                 return changed
     return changed
 
@@ -320,7 +317,7 @@ def test_v1_a_replay_before_the_end_is_the_same_whatever_is_hidden(steps: Iterat
     if room.turn_seat() is None:
         return
 
-    def replay(of: Room, log: list[step_pb2.Step]) -> bytes:
+    def replay(of: Room, log: list[Step]) -> bytes:
         page = asyncio.run(replay_page(cast("RoomRepository", OnlyLog(log)), of, 100, ""))
         assert page.rounds
         return page.SerializeToString(deterministic=True)
@@ -333,9 +330,9 @@ def dealt_to(room: Room, viewer: int | None) -> bytes:
     """The event of dealing the hands that are held."""
     current = room.current_match().round
     assert current is not None
-    dealt = step_pb2.DealtChange(number=current.number, hands=current.hands, up_card=51)
-    step = step_pb2.Step(commit_id=bytes(8), changes=[step_pb2.StepChange(dealt=dealt)])
-    return encode_event(5, step, viewer)
+    dealt = Dealt(current.number, tuple(current.hands), up_card=51)
+    step = Step(bytes(8), time_ms=1, changes=[dealt], turn=None, phase=0)
+    return CommittedStep(5, bytes(8), step).encoded(viewer)
 
 
 def drawn(room: Room, viewer: int | None) -> bytes:
@@ -359,14 +356,14 @@ def test_steps_show_drawn_cards_and_hands_to_their_seat_alone(steps: Iterator[Ta
         events = {viewer: event_pb2.Event.FromString(step.encoded(viewer)) for viewer in viewers}
         secret = False
         for place, change in enumerate(step.step.changes):
-            if change.HasField("dealt"):
+            if isinstance(change, Dealt):
                 secret = True
                 for viewer in viewers:
                     hand = events[viewer].changes[place].round_started.hand
-                    expected = [] if viewer is None else [card + 1 for card in cards_of(change.dealt.hands[viewer])]
+                    expected = [] if viewer is None else [card + 1 for card in cards_of(change.hands[viewer])]
                     assert list(hand) == expected
-            elif change.HasField("played"):
-                seat, action, _, card = played_parts(change.played)
+            elif isinstance(change, Played):
+                seat, action, _, card = change
                 own = action.kind == ActionKind.DRAW_STOCK and card is not None
                 secret = secret or own
                 for viewer in viewers:

@@ -15,6 +15,7 @@ from game_state import feeds, repository, requests, scripts, streams
 from game_state.config import GameSettings
 from game_state.repository import RoomRepository
 from game_state.service import build
+from game_state.steps import Played
 from rami_kit.app import main
 from rami_kit.errors import StoreUncertain
 from rami_kit.redis_store import Script
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from game_state.events import CommittedStep
     from game_state.feeds import Feed, History
     from game_state.room import Room
-    from rami.store.v1 import step_pb2
+    from game_state.steps import Step
 
 _COMPARE = "redis.call('GETRANGE', KEYS[1], 0, 15) ~= ARGV[1]"
 _APPEND = "redis.call('XADD', KEYS[2]"
@@ -90,9 +91,9 @@ def early_answer() -> None:
         left.discard(commit)
         commit.exception()
 
-    async def answer(self: RoomRepository, before: Room, room: Room, step: step_pb2.Step) -> object:
+    async def answer(self: RoomRepository, before: Room, room: Room, step: Step) -> object:
         commit = asyncio.ensure_future(run_commit(self, before, room, step))
-        if not any(change.HasField("played") for change in step.changes):
+        if not any(isinstance(change, Played) for change in step.changes):
             return await commit
         left.add(commit)
         commit.add_done_callback(forget)

@@ -10,9 +10,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from game_state.steps import played_parts
+from game_state.steps import Dealt, Played, Step
 from rami.game.v1 import event_pb2
-from rami.store.v1 import step_pb2
 from rami_engine import CHAIN_LENGTH, ActionKind, cards_of, seed_for_round
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from game_state.room import Room
+    from game_state.steps import StepChange
 
 CARD = "rami.cards.v1.Card"
 
@@ -47,7 +47,7 @@ class Truth:
         now = Knowledge([set() for _ in room.seats])
         for version, encoded in log:
             self._after[version] = []
-            for change in step_pb2.Step.FromString(encoded).changes:
+            for change in Step.from_bytes(encoded).changes:
                 now = self._changed(now, change, version)
                 self._after[version].append(now)
         root = room.chain.root
@@ -57,18 +57,18 @@ class Truth:
         self.seeds = {number: seed_for_round(root, number) for number in range(1, last + 1)}
         assert last + 4 < CHAIN_LENGTH
 
-    def _changed(self, before: Knowledge, change: step_pb2.StepChange, version: int) -> Knowledge:
+    def _changed(self, before: Knowledge, change: StepChange, version: int) -> Knowledge:
         now = deepcopy(before)
-        if change.HasField("dealt"):
-            return Knowledge([set(cards_of(hand)) for hand in change.dealt.hands], {change.dealt.up_card})
-        if change.HasField("played"):
-            seat, action, _, drawn = played_parts(change.played)
+        if isinstance(change, Dealt):
+            return Knowledge([set(cards_of(hand)) for hand in change.hands], {change.up_card})
+        if isinstance(change, Played):
+            seat, action, _, drawn = change
             if drawn is not None:
                 now.own[seat].add(drawn)
             if action.kind not in (ActionKind.DRAW_STOCK, ActionKind.DRAW_DISCARD):
                 now.public |= set(cards_of(action.cards))
             return now
-        told = event_pb2.Change.FromString(change.public)
+        told = event_pb2.Change.FromString(change.encoded)
         if told.HasField("round_ended"):
             self._revealed[told.round_ended.result.round_number] = version
             now.public = set(range(52))

@@ -74,7 +74,7 @@ class StoreView:
         self.client.delete(keys.log_key(partition, token))
         for step in table.log:
             self.client.xadd(
-                keys.log_key(partition, token), {b"s": step.step.SerializeToString()}, id=f"{step.version}-0"
+                keys.log_key(partition, token), {b"s": step.step.to_bytes()}, id=f"{step.version}-0"
             )
         self.client.zadd(keys.due_key(partition), {token: room.due_ms(1_000)})
         return room

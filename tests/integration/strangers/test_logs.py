@@ -18,12 +18,13 @@ import pytest
 import redis
 
 from game_state.codec import HEADER_BYTES
+from game_state.steps import Dealt, Step
 from rami.ai.v1 import decision_service_pb2 as ai
 from rami.ai.v1.decision_service_pb2_grpc import DecisionServiceStub
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1.game_service_pb2_grpc import GameServiceStub
 from rami.matchmaking.v1 import player_service_pb2 as players
-from rami.store.v1 import room_state_pb2, step_pb2
+from rami.store.v1 import room_state_pb2
 from rami_engine import DRAW_STOCK, cards_of, discard_action, seed_for_round
 from rami_kit import keys
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET, bearer, service
@@ -187,9 +188,9 @@ def told_in_the_store(store: StoreView, room_id: str) -> Iterator[tuple[bytes, t
     for secret in (chain.root, chain.checkpoint, *(seed_for_round(chain.root, number) for number in range(1, 12))):
         yield secret, ()
     for _, encoded in store.log(room_id):
-        for change in step_pb2.Step.FromString(encoded).changes:
-            if change.HasField("dealt"):
-                for hand in change.dealt.hands:
+        for change in Step.from_bytes(encoded).changes:
+            if isinstance(change, Dealt):
+                for hand in change.hands:
                     yield b"", tuple(cards_of(hand))
 
 

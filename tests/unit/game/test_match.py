@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from game_state.room import MISSED_TURNS_LIMIT, Status
+from game_state.steps import Dealt, Played, Public
 from rami.game.v1 import event_pb2, rules_pb2
 from rami_engine import (
     DRAW_DISCARD,
@@ -428,9 +429,9 @@ def test_the_next_round_is_dealt_with_the_action_that_ends_one() -> None:
     chance = random.Random(3)
     while table.round.number == 1:
         table.play_on(chance, 1)
-    kinds = [change.WhichOneof("kind") for change in table.log[-1].step.changes]
+    kinds = [type(change) for change in table.log[-1].step.changes]
 
-    assert kinds == ["played", "public", "dealt"]
+    assert kinds == [Played, Public, Dealt]
     ended = table.changes()[0].round_ended
     assert verify_link(ended.seed, table.commitment)
     assert ended.result.round_number == 1
