@@ -56,7 +56,7 @@ def variables(settings: type[BaseSettings]) -> set[str]:
 
 
 def test_there_are_overlays() -> None:
-    assert NAMES == ["dev", "prod"]
+    assert NAMES == ["dev", "prod", "prod-redis"]
 
 
 def test_resources_are_valid(manifests: Manifests) -> None:
@@ -88,7 +88,7 @@ def test_selectors_choose_what_they_mean(manifests: Manifests) -> None:
             assert manifests.chosen(constraint["labelSelector"]) == {name}
     for budget in manifests.every("PodDisruptionBudget"):
         assert manifests.chosen(budget["spec"]["selector"]) == {budget["metadata"]["name"]}
-    assert manifests.names("PodDisruptionBudget") == OURS
+    assert manifests.names("PodDisruptionBudget") == OURS | ({"redis-cluster"} & manifests.workloads.keys())
     for service in manifests.every("Service"):
         (name,) = manifests.chosen({"matchLabels": service["spec"]["selector"]})
         known = ports(manifests.workloads[name])

@@ -20,6 +20,7 @@ from monitoring.files import DEPLOY
 from rami_cli.edge_settings import EdgeSettings
 from rami_kit.settings import describe_settings
 from support.deploy_manifests import KUBECTL, render
+from support.deploy_redis_cluster import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,14 +155,27 @@ def test_targets_and_files_exist() -> None:
 
 @pytest.mark.skipif(KUBECTL is None, reason="needs kubectl: the Debian package kubernetes-client")
 def test_resources_that_are_named_exist() -> None:
-    manifests = render("prod")
+    manifests, with_redis = render("prod"), render("prod-redis")
     kinds = {"deployment": "Deployment", "hpa": "HorizontalPodAutoscaler", "scaledobject": "ScaledObject"}
+    kinds["statefulset"] = "StatefulSet"
     found = 0
     for block in blocks():
-        for kind, name in re.findall(r"\b(deployment|hpa|scaledobject)[/ ](rami-[a-z]+)", block.text):
-            assert name in manifests.names(kinds[kind]), f"{block.page}: {kind} {name}"
+        for kind, name in re.findall(r"\b(deployment|hpa|scaledobject|statefulset)[/ ](r[a-z]+-[a-z]+)", block.text):
+            assert name in with_redis.names(kinds[kind]), f"{block.page}: {kind} {name}"
             found += 1
     assert found > 10
-    needed = {name for workload in manifests.workloads for name in manifests.secrets(workload)} | {"rami-edge-tls"}
+    needed = {
+        name for each in (manifests, with_redis) for workload in each.workloads for name in each.secrets(workload)
+    }
+    needed |= {"rami-edge-tls"}
+    pods = {
+        f"redis-cluster-{number}"
+        for number in range(with_redis.get("StatefulSet", "redis-cluster")["spec"]["replicas"])
+    }
+    script = SCRIPT.read_text()
+    for block in blocks():
+        for pod_name, command in re.findall(r"exec (?:-i )?\"?([\w$-]+)\"? -- /opt/rami/node.sh (\w+)", block.text):
+            assert pod_name in {*pods, "redis-cluster-$number"}, block.text
+            assert re.search(rf"^  (?:.*[ |])?{command}(?: \\|.*)?\)", script, re.MULTILINE), block.text
     made = set(re.findall(r"create secret (?:generic|tls) (\S+)", (DEPLOY / "runbook" / "install.md").read_text()))
     assert made == needed

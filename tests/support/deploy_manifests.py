@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -51,17 +52,21 @@ class Manifests:
         return {name for name, workload in self.workloads.items() if matches(selector, pod_labels(workload))}
 
     def environment(self, workload: str) -> dict[str, str]:
-        """The variables that a container gets from ConfigMaps."""
+        """The variables that a container gets from ConfigMaps and in so many words; "secret" stands for what is one."""
         values: dict[str, str] = {}
-        for source in container(self.workloads[workload]).get("envFrom", []):
+        only = container(self.workloads[workload])
+        for source in only.get("envFrom", []):
             if "configMapRef" in source:
                 values |= self.get("ConfigMap", source["configMapRef"]["name"])["data"]
-        return values
+        told = {each["name"]: each["value"] for each in only.get("env", []) if "value" in each}
+        return values | {name: re.sub(r"\$\(\w+\)", "secret", value) for name, value in told.items()}
 
     def secrets(self, workload: str) -> set[str]:
         """The Secrets whose values a container gets."""
-        sources = container(self.workloads[workload]).get("envFrom", [])
-        return {source["secretRef"]["name"] for source in sources if "secretRef" in source}
+        only = container(self.workloads[workload])
+        whole = {source["secretRef"]["name"] for source in only.get("envFrom", []) if "secretRef" in source}
+        sources = [each["valueFrom"] for each in only.get("env", []) if "valueFrom" in each]
+        return whole | {source["secretKeyRef"]["name"] for source in sources if "secretKeyRef" in source}
 
     def callers(self, workload: str, port: str) -> set[str]:
         """The workloads that policies let reach a named port; "namespace NAME" and "everybody" stand for others."""
