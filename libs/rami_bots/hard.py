@@ -14,10 +14,11 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rami_bots.holding import turns_run_out
 from rami_bots.knowledge import knowledge_of
 from rami_bots.normal import WEIGHTS, Weights, cheapest_discards, normal_draw, normal_plan
-from rami_bots.patterns import LINKS
-from rami_bots.plans import best_plan
+from rami_bots.patterns import LINKS, POINTS
+from rami_bots.plans import best_plan, way_out
 from rami_bots.playout import Table
 from rami_bots.policy import Considered, OutOfTime, Tell, first_legal_lay, is_draw, seat_of
 from rami_bots.stalling import must_draw_stock
@@ -27,6 +28,7 @@ from rami_engine import DRAW_DISCARD, DRAW_STOCK, Action, ActionKind, Mask, disc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rami_bots.plans import Plan
     from rami_engine import SeatView
 
 
@@ -42,13 +44,19 @@ class Stage(NamedTuple):
 STAGES: Final = {
     2: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
     3: (Stage(20, 3), Stage(40, 2), Stage(80, 1), Stage(128, 1)),
-    4: (Stage(28, 3), Stage(56, 2), Stage(112, 1), Stage(224, 1)),
+    4: (Stage(16, 3), Stage(32, 2), Stage(64, 1), Stage(128, 1)),
 }
 """The search by number of seats. The same playouts spread evenly leave a choice that is worth less: most candidates
 are soon seen to be bad. Rounds of four are short, so that a playout costs little, and their points vary more.
 """
 MAX_DISCARDS: Final = 5
 """Discards that are tried: those that cost least."""
+HOLDING_DISCARDS: Final = 3
+"""The same when all could be laid instead."""
+CHEAP: Final = 3
+"""The points of a discard that a seat of three may take though it completes nothing."""
+LOW_STOCK: Final = 4
+"""The stock at which a seat of four may take a discard that completes nothing."""
 CLEAR: Final = {2: 0.75, 3: 1.0, 4: 1.5}
 """Standard errors by which a mean gain must leave zero to count, by number of seats. The more the points of a round
 vary, the likelier it is that a gain is luck: Normal's choice is a good one to begin with.
@@ -109,34 +117,57 @@ def candidates_of(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
 
 
 def _draws(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
-    """Normal's draw and, of two seats, taking a discard that is linked to the hand.
-
-    With more seats it was measured to lose points, though playouts like it: there are too few turns to build on it.
-    """
+    """Normal's draw and, where it was measured to pay, taking the discard."""
     default = normal_draw(view, legal)
     draws = [default]
-    worth_a_try = view.players == 2 and default == DRAW_STOCK and DRAW_DISCARD in legal and view.stock_count
-    if worth_a_try and LINKS[view.discards[-1]] & view.hand and not must_draw_stock(view):
+    if default == DRAW_STOCK and DRAW_DISCARD in legal and _may_take(view) and not must_draw_stock(view):
         draws.append(DRAW_DISCARD)
     return [Candidate(draw, view.melds, view.hand) for draw in draws]
 
 
+def _may_take(view: SeatView) -> bool:
+    """Whether the discard is worth a try though it completes no meld.
+
+    With an empty stock it goes on with the round. Else it may be something to build on, or a cheap card for a dear
+    one; with four seats only when few turns are left: before that, playouts like it more than it is worth.
+    """
+    if view.players == 4 or not view.stock_count:
+        return view.stock_count <= LOW_STOCK
+    top = view.discards[-1]
+    cheap = view.players == 3 and POINTS[view.options.ace_high][top] <= CHEAP
+    return cheap or LINKS[top] & view.hand != 0
+
+
 def _plays(view: SeatView, legal: Sequence[Action]) -> list[Candidate]:
-    """What Normal lays; or its discard, some others, and laying all that it holds back."""
+    """What Normal lays; or its discard and some others; and laying all that it holds back, or holding what it lays."""
     ace_high = view.options.ace_high
     lays = normal_plan(view).lays
     lay = first_legal_lay(lays, legal, ace_high) if lays else None
-    if lay is not None:
-        return [Candidate(lay, view.melds, view.hand)]
-    candidates = [
-        Candidate(discard_action(discard.card), view.melds, view.hand)
-        for discard in cheapest_discards(view, weights_of(view))[:MAX_DISCARDS]
-    ]
     plan = best_plan(view.hand, view.melds, ace_high)
+    if lay is not None and not (_may_hold(view, lay) and plan.left):
+        return [Candidate(lay, view.melds, view.hand)]
+    discards = [
+        Candidate(discard_action(discard.card), view.melds, view.hand)
+        for discard in cheapest_discards(view, weights_of(view))
+    ]
+    if lay is not None:
+        return [_laying_all(view, lay, plan), *discards[:HOLDING_DISCARDS]]
+    candidates = discards[:MAX_DISCARDS]
     if plan.lays and plan.left:
         # What would leave nothing ends the round and has been tried above, or must keep a card and is illegal.
-        candidates.append(Candidate(plan.lays[0], _table_after(view.melds, plan.lays), plan.left))
+        candidates.append(_laying_all(view, plan.lays[0], plan))
     return candidates
+
+
+def _may_hold(view: SeatView, lay: Action) -> bool:
+    """Whether a lay of Normal's can as well wait: a meld that neither ends the round nor is due to its last turns."""
+    if lay.kind != ActionKind.MELD or turns_run_out(view):
+        return False
+    return way_out(view.hand, view.melds, view.options) is None
+
+
+def _laying_all(view: SeatView, first: Action, plan: Plan) -> Candidate:
+    return Candidate(first, _table_after(view.melds, plan.lays), plan.left)
 
 
 def weights_of(view: SeatView) -> Weights:
@@ -194,18 +225,20 @@ def _estimate(first: Sequence[float], gained: Sequence[float]) -> _Estimate:
 def round_points(view: SeatView, candidate: Candidate, world: World) -> float:
     """What the round brings in a supposed deal when the seat goes on so; negative when a rival wins it."""
     seat, players = seat_of(view), view.players
-    table = Table(world.hands, world.stock, view.discards, candidate.melds, view.options.ace_high)
+    table = Table(world.hands, world.stock, view.discards, candidate.melds, view.options.ace_high, own=seat)
     kind = candidate.action.kind
-    if kind <= ActionKind.DRAW_DISCARD:
+    if kind == ActionKind.DRAW_STOCK and not table.stock:
+        winner, points = table.settle()
+    elif kind <= ActionKind.DRAW_DISCARD:
         pile = table.stock if kind == ActionKind.DRAW_STOCK else table.discards
         winner, points = table.play_out(seat, pile.pop())
     elif kind == ActionKind.DISCARD:
-        table.hands[seat] = candidate.hand ^ candidate.action.cards
+        table.hold(seat, candidate.hand ^ candidate.action.cards)
         table.discards.append(candidate.action.cards.bit_length() - 1)
         winner, points = table.play_out((seat + 1) % players)
     else:
         drawn = candidate.hand.bit_length() - 1
-        table.hands[seat] = candidate.hand ^ 1 << drawn
+        table.hold(seat, candidate.hand ^ 1 << drawn)
         winner, points = table.play_out(seat, drawn)
     return points if winner == seat else -points / (players - 1)
 

@@ -23,11 +23,22 @@ def laying_stock(players: int) -> int:
     return 4 if players == 2 else players
 
 
+def own_laying_stock(players: int) -> int:
+    """The stock at which a seat that looks ahead lays all: it gets no other turn for sure, though it may be asked
+    whether the round ends, and can take the discard instead.
+    """
+    return players - 2
+
+
+def turns_run_out(view: SeatView) -> bool:
+    """Whether the turns of the round end before everybody has had another two."""
+    return view.guards.max_turns_per_round - view.turn_number < 2 * view.players
+
+
 def has_to_lay(view: SeatView) -> bool:
     """Whether the seat should lay all it can in this turn."""
     players = view.players
-    turns_left = view.guards.max_turns_per_round - view.turn_number
-    if view.stock_count <= laying_stock(players) or turns_left < 2 * players:
+    if view.stock_count <= laying_stock(players) or turns_run_out(view):
         return True
     return players < 4 and smallest_rival_hand(view) <= SMALL_HAND
 

@@ -74,6 +74,19 @@ NEIGHBOURS: Final = {meld: _neighbours_of(meld) for meld in DECK_MELDS}
 """The cards of which each alone can be laid off on a meld. So can all of them at once."""
 
 
+_SHIFTS: Final = tuple([card - card % RANK_COUNT for card in range(DECK_SIZE)])
+_RANK_BITS: Final = tuple([1 << card % RANK_COUNT for card in range(DECK_SIZE)])
+_SAME_RANK: Final = tuple([ONE_RANK << card % RANK_COUNT for card in range(DECK_SIZE)])
+
+
+def completes(hand: Mask, card: Card) -> bool:
+    """Whether a card outside a hand would stand in a meld with it."""
+    pair = hand & _SAME_RANK[card]
+    if pair & pair - 1:
+        return True
+    return RUN_OUTS[hand >> _SHIFTS[card] & SUIT_PATTERN] & _RANK_BITS[card] != 0
+
+
 def melded(hand: Mask) -> Mask:
     """The cards of a hand that lie in some meld of it; two melds may want the same card."""
     clubs = hand & SUIT_PATTERN

@@ -3,25 +3,19 @@
 The policy of every seat is Normal's in outline and cheap enough for thousands of turns a decision: take the discard
 that completes a meld or can be laid off; lay off what no own meld wants; hold melds back until the seat can go out or
 has to lay; discard the highest card that is linked to none.
+
+The seat that searches knows two things more, which pay where rounds end with the stock. Whoever finds the stock empty
+may take the discard instead of ending the round, and so gets one turn more, to lay what it holds and to be rid of a
+dear card: it does so while its hand is not the least and becomes better by it. As it is sure of that turn, it can hold
+melds back for longer.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rami_bots.holding import SMALL_HAND, laying_stock
-from rami_bots.patterns import (
-    LINKS,
-    NEIGHBOURS,
-    ONE_RANK,
-    POINTS,
-    RANK_COUNT,
-    RUN_OUTS,
-    SUIT_PATTERN,
-    dearest,
-    isolated,
-    melded,
-)
+from rami_bots.holding import SMALL_HAND, laying_stock, own_laying_stock
+from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, completes, dearest, isolated, melded
 from rami_engine import Card, Mask, best_split, cards_of, deadwood_points, mask_points
 
 if TYPE_CHECKING:
@@ -29,7 +23,6 @@ if TYPE_CHECKING:
 
 MAX_TURNS: Final = 80
 """A playout longer than this is settled as if the stock had run out."""
-MIN_PAIR: Final = 2
 LINK_WORTH: Final = {2: 5, 3: None, 4: 3}
 """What a card is worth for each card of the hand that it is linked to, in points, by number of seats. None: a linked
 card is never discarded before an isolated one, which suits three seats best.
@@ -43,13 +36,15 @@ class Table:
         "ace_high",
         "discards",
         "hands",
-        "laying_stock",
+        "kept",
+        "laying_stocks",
         "link_worth",
         "melds",
         "open_cards",
+        "own",
         "points",
+        "small_hands",
         "stock",
-        "watches_rivals",
     )
 
     def __init__(
@@ -59,25 +54,47 @@ class Table:
         discards: Sequence[Card],
         melds: Sequence[Mask],
         ace_high: bool,
+        *,
+        own: int | None = None,
     ) -> None:
-        """Copies what it is given. The next card of the stock stands last, as does the top of the discards."""
+        """Copies what it is given. The next card of the stock stands last, as does the top of the discards. `own` is
+        the seat that searches, if one does.
+        """
+        players = len(hands)
         self.hands = [*hands]
         self.stock = [*stock]
         self.discards = [*discards]
         self.melds = [*melds]
         self.ace_high = ace_high
-        self.laying_stock = laying_stock(len(hands))
-        self.watches_rivals = len(hands) < 4
-        self.link_worth = LINK_WORTH[len(hands)]
+        self.own = own
+        self.kept = [melded(hand) for hand in hands]
+        """By seat: the cards of its hand that lie in melds."""
+        self.laying_stocks = [laying_stock(players)] * players
+        if own is not None:
+            self.laying_stocks[own] = own_laying_stock(players)
+        self.link_worth = LINK_WORTH[players]
         self.points = POINTS[ace_high]
+        self.small_hands = 0
+        """Seats (bit s for seat s) that may go out in their next turn; with four nobody looks at that."""
+        if players < 4:
+            for seat, hand in enumerate(hands):
+                self._note_size(seat, hand)
         self.open_cards = 0
         """The cards of which each can be laid off."""
         self._reopen()
 
+    def hold(self, seat: int, hand: Mask) -> None:
+        """Let a seat hold these cards."""
+        self.hands[seat] = hand
+        self.kept[seat] = melded(hand)
+        if len(self.hands) < 4:
+            self._note_size(seat, hand)
+
     def lay(self, melds: Sequence[Mask]) -> None:
         """Put melds on the table."""
         self.melds += melds
-        self._reopen()
+        for meld in melds:
+            self.open_cards |= NEIGHBOURS[meld]
 
     def lay_off(self, hand: Mask, keep: Mask) -> Mask:
         """Lay off what fits and is not to be kept; the hand that is left."""
@@ -93,7 +110,8 @@ class Table:
 
     def settle(self) -> tuple[int, int]:
         """The winner of the round by hands as they are, and the points that the round brings."""
-        points = [mask_points(hand, self.ace_high) for hand in self.hands]
+        ace_high = self.ace_high
+        points = [mask_points(hand, ace_high) for hand in self.hands]
         least = min(points)
         return points.index(least), sum(points) - least
 
@@ -102,42 +120,53 @@ class Table:
 
         The winner of the round and the points it brings.
         """
-        hands, discards = self.hands, self.discards
+        hands, discards, kept = self.hands, self.discards, self.kept
         players = len(hands)
         for _ in range(MAX_TURNS):
+            hand = hands[seat]
             if drawn is None:
-                drawn = self._draw(hands[seat])
+                drawn = self._draw(seat, hand)
                 if drawn is None:
                     break
-            hand = hands[seat] | 1 << drawn
+            if completes(hand, drawn):
+                kept[seat] = melded(hand | 1 << drawn)
+            hand |= 1 << drawn
             drawn = None
-            keep = melded(hand)
-            if keep or hand & self.open_cards:
-                hand = self._laid(seat, hand, keep)
-            elif not hand & hand - 1:
-                hand = 0
-            if not hand:
-                hands[seat] = 0
-                break
+            if kept[seat] or hand & self.open_cards or not hand & hand - 1:
+                hand = self._laid(seat, hand, kept[seat])
+                if not hand:
+                    hands[seat] = 0
+                    break
+            keep = kept[seat]
             card = self._discard(hand, hand & ~keep or hand)
             discards.append(card)
-            hands[seat] = hand ^ 1 << card
+            hand ^= 1 << card
+            hands[seat] = hand
+            if keep >> card & 1:
+                kept[seat] = melded(hand)
             seat += 1
             if seat == players:
                 seat = 0
         return self.settle()
 
-    def _draw(self, hand: Mask) -> Card | None:
-        """The card that a hand gets, None from an empty stock."""
+    def _draw(self, seat: int, hand: Mask) -> Card | None:
+        """The card that a hand gets; None when it lets the round end with the stock."""
         top = self.discards[-1]
-        suit, rank = divmod(top, RANK_COUNT)
-        if (
-            self.open_cards >> top & 1
-            or RUN_OUTS[hand >> suit * RANK_COUNT & SUIT_PATTERN] >> rank & 1
-            or (hand & ONE_RANK << rank).bit_count() >= MIN_PAIR
-        ):
+        if self.open_cards >> top & 1 or completes(hand, top):
             return self.discards.pop()
-        return self.stock.pop() if self.stock else None
+        if self.stock:
+            return self.stock.pop()
+        return self.discards.pop() if seat == self.own and self._gains_by(seat, hand, top) else None
+
+    def _gains_by(self, seat: int, hand: Mask, top: Card) -> bool:
+        """Whether a hand that does not win when the round ends now gets better by one turn more, with this card."""
+        ace_high = self.ace_high
+        if self.settle()[0] == seat:
+            return False
+        left = best_split(hand | 1 << top, ace_high).deadwood
+        if left:
+            left ^= 1 << dearest(left, ace_high)
+        return mask_points(left, ace_high) < mask_points(hand, ace_high)
 
     def _discard(self, hand: Mask, loose: Mask) -> Card:
         """The card that a hand discards of some loose ones."""
@@ -156,21 +185,26 @@ class Table:
 
     def _laid(self, seat: int, hand: Mask, keep: Mask) -> Mask:
         """Lay what the policy lays of a hand whose melds are `keep`; what is left, 0 when the seat goes out."""
+        before = hand
         if hand & self.open_cards & ~keep:
             hand = self.lay_off(hand, keep)
         free = hand & ~keep
         if not free & free - 1 and (not keep or _is_out(hand, free, self.ace_high)):
             return 0
-        if keep and (len(self.stock) <= self.laying_stock or (self.watches_rivals and self._rival_is_close(seat))):
+        if keep and (len(self.stock) <= self.laying_stocks[seat] or self.small_hands & ~(1 << seat)):
             split = best_split(hand, self.ace_high)
             self.lay(split.melds)
             hand = self.lay_off(split.deadwood, 0)
+            self.kept[seat] = 0
             if not hand & hand - 1:
                 return 0
+        if hand != before and len(self.hands) < 4:
+            self._note_size(seat, hand & hand - 1)
         return hand
 
-    def _rival_is_close(self, seat: int) -> bool:
-        return min([hand.bit_count() for place, hand in enumerate(self.hands) if place != seat]) <= SMALL_HAND
+    def _note_size(self, seat: int, hand: Mask) -> None:
+        if hand.bit_count() <= SMALL_HAND:
+            self.small_hands |= 1 << seat
 
     def _reopen(self) -> None:
         cards = 0

@@ -44,11 +44,12 @@ def worlds(view: SeatView, knowledge: Knowledge, seed: int) -> Iterator[World]:
         if other != seat
     ]
     generator = random.Random(seed)  # noqa: S311 - supposes deals; nobody gains by guessing them
+    draw = generator.random
     while True:
         best: World | None = None
         least = DECK_SIZE
         for _ in range(DRAWS_PER_WORLD):
-            generator.shuffle(unseen)
+            unseen.sort(key=lambda _: draw())  # a shuffle at half the cost
             hands = list(knowledge.held)
             hands[seat] = view.hand
             dealt = doubts = 0
