@@ -10,11 +10,18 @@ from typing import Final
 
 _VARINT: Final = 0
 _LENGTH_DELIMITED: Final = 2
+_SHORT_HEADS: Final = tuple(
+    tuple(bytes((number << 3 | _LENGTH_DELIMITED, length)) for length in range(0x80)) for number in range(16)
+)
+"""The beginnings of fields of up to 127 bytes, by number and length: most are."""
 
 
 def encode_field(number: int, body: bytes) -> bytes:
     """The serialized field `number` (1 to 15) that holds a serialized message, or bytes."""
-    return _encode_numbers(number << 3 | _LENGTH_DELIMITED, len(body)) + body
+    length = len(body)
+    if length <= 0x7F:
+        return _SHORT_HEADS[number][length] + body
+    return _encode_numbers(number << 3 | _LENGTH_DELIMITED, length) + body
 
 
 def encode_varint_field(number: int, value: int) -> bytes:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
-from weakref import WeakValueDictionary
 
 from game_state.draft import Draft, TableTimes
 from game_state.repository import CommitConflict, room_not_found
@@ -49,13 +48,24 @@ class Changed(Generic[ResultT]):
     repeat: bool
 
 
+class _Turns:
+    """The changes of one room, one after the other."""
+
+    __slots__ = ("changes", "lock")
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.changes = 0
+        """Those that go on or wait."""
+
+
 class RoomChanger:
     """Applies mutations to rooms. One per process."""
 
     def __init__(self, repository: RoomRepository, times: TableTimes) -> None:
         self._repository = repository
         self._times = times
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns: dict[str, _Turns] = {}
 
     async def change(
         self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None = None
@@ -66,11 +76,17 @@ class RoomChanger:
         for a key whose request id came with another payload; StoreUnavailable.
         """
         set_log_room(room_id)
-        turn = self._turns.get(room_id)
-        if turn is None:
-            turn = self._turns[room_id] = asyncio.Lock()
-        async with turn:
-            return await self._change(room_id, judge, key)
+        turns = self._turns.get(room_id)
+        if turns is None:
+            turns = self._turns[room_id] = _Turns()
+        turns.changes += 1
+        try:
+            async with turns.lock:
+                return await self._change(room_id, judge, key)
+        finally:
+            turns.changes -= 1
+            if not turns.changes:
+                del self._turns[room_id]
 
     async def _change(
         self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None

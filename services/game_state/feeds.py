@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from game_state.events import CommittedStep
 from game_state.play_notices import ANNOUNCEMENT, QUESTION, decode_notice
-from game_state.repository import STEP_MESSAGE, decode_step_message, room_channel, room_not_found
+from game_state.repository import (
+    STEP_MESSAGE,
+    decode_step_message,
+    room_channel,
+    room_not_found,
+    step_of_message,
+)
 from rami_kit.errors import RamiError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """One stream's place in a feed: the steps that wait for it."""
 
-    __slots__ = ("_doubts", "_newest", "_notice", "_seat", "_wake", "behind", "queue", "superseded")
+    __slots__ = ("_awake", "_doubts", "_newest", "_notice", "_seat", "_waiter", "behind", "queue", "superseded")
 
     def __init__(self) -> None:
         self.queue: deque[CommittedStep] = deque()
@@ -57,7 +63,8 @@ class Watcher:
         self._newest: PlayNotice | None = None
         """The newest stream of the seat that was heard of."""
         self._doubts = False
-        self._wake = asyncio.Event()
+        self._awake = False
+        self._waiter: asyncio.Future[None] | None = None
 
     def plays(self, seat: int) -> None:
         """The stream is a Play stream of a seat, about to be announced to every replica."""
@@ -86,6 +93,11 @@ class Watcher:
         """The notice of a newer stream may have been lost: the stream asks when it is woken next."""
         self._doubts = self._seat is not None
 
+    @property
+    def in_doubt(self) -> bool:
+        """The stream should ask."""
+        return self._doubts and self._notice is not None
+
     def take_doubt(self) -> PlayNotice | None:
         """What to ask with, if there is a doubt and the stream has been announced; the doubt is gone then."""
         if not self._doubts or self._notice is None:
@@ -112,17 +124,28 @@ class Watcher:
 
     def wake(self) -> None:
         """Let the stream look at its watcher."""
-        self._wake.set()
+        self._awake = True
+        _end(self._waiter)
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until there is something to look at; False when the time is up first."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            return False
-        self._wake.clear()
-        return True
+        """Wait until there is something to look at; False when the time is up first. For one task at a time."""
+        if not self._awake:
+            # No Event and no timeout block: every step of every room wakes every watcher of it.
+            loop = asyncio.get_running_loop()
+            waiter = self._waiter = loop.create_future()
+            timer = loop.call_later(seconds, _end, waiter)
+            try:
+                await waiter
+            finally:
+                timer.cancel()
+                self._waiter = None
+        awake, self._awake = self._awake, False
+        return awake
+
+
+def _end(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)
 
 
 class Feed:
@@ -138,6 +161,8 @@ class Feed:
         """The commit ids of the latest versions, that of `version` last."""
         self._hub = hub
         self._heard_early = False
+        self._held: list[bytes] = []
+        """Steps that came by the channel while this process commits one: most often just that one."""
         self._gap = False
         self._filling: asyncio.Task[None] | None = None
 
@@ -162,9 +187,29 @@ class Feed:
                 watcher.doubt()
                 watcher.wake()
         elif message.startswith(STEP_MESSAGE):
-            self.take(decode_step_message(message))
+            self._hear_step(message)
         elif message.startswith((ANNOUNCEMENT, QUESTION)):
             self._hear_play(decode_notice(message), asked=message.startswith(QUESTION))
+
+    def _hear_step(self, message: bytes) -> None:
+        version, commit_id = step_of_message(message)
+        if version <= self.version:
+            self._compare(version, commit_id)
+            return
+        commit = self._hub.repository.commit_in_flight(self.room_id)
+        if commit is None:
+            self.take(decode_step_message(message))
+            return
+        # The committer hands its step on itself, decoded and with the room it made.
+        if not self._held:
+            commit.add_done_callback(self._release_held)
+        self._held.append(message)
+
+    def _release_held(self, _commit: asyncio.Future[object]) -> None:
+        held, self._held = self._held, []
+        if self.watchers:
+            for message in held:
+                self._hear_step(message)
 
     def _hear_play(self, notice: PlayNotice, *, asked: bool) -> None:
         newer = [own for watcher in self.watchers if (own := watcher.hear_play(notice)) is not None]
@@ -173,16 +218,18 @@ class Feed:
 
     def take(self, committed: CommittedStep) -> None:
         """Hand a step on if it is the next one; otherwise find out what is missing."""
-        back = self.version - committed.version
-        if back >= 0:
-            # A step that was handed on already; or another past, after the store lost some of this one.
-            if back < len(self._recent) and committed.commit_id != self._recent[-1 - back]:
-                self.fill()
-            return
-        if committed.version != self.version + 1 or committed.previous_commit != self.commit_id:
+        if committed.version <= self.version:
+            self._compare(committed.version, committed.commit_id)
+        elif committed.version != self.version + 1 or committed.previous_commit != self.commit_id:
             self.fill()
-            return
-        self._deliver(committed)
+        else:
+            self._deliver(committed)
+
+    def _compare(self, version: int, commit_id: bytes) -> None:
+        """A step that was handed on already; or another past, after the store lost some of this one."""
+        back = self.version - version
+        if back < len(self._recent) and commit_id != self._recent[-1 - back]:
+            self.fill()
 
     def fill(self) -> None:
         """Fetch what is missing from the store, in the background and once at a time."""

@@ -39,7 +39,7 @@ FINISHED_KEPT: Final = 100_000
 """About so many finished matches stay in the stream of a partition."""
 
 _LISTED: Final = {Status.LOBBY: "lobby", Status.IN_MATCH: "in_match", Status.OVER: "over"}
-_MESSAGE_HEAD: Final = struct.Struct(">cQ8s")
+_MESSAGE_HEAD: Final = struct.Struct(">cQ8s8s")
 STEP_MESSAGE: Final = b"S"
 """First byte of a published step."""
 
@@ -63,14 +63,20 @@ class JoinCodeTaken(Exception):  # noqa: N818 - see CommitConflict
     """Another room has the join code that was drawn for a new one."""
 
 
-def encode_step_message(version: int, previous_commit: bytes, step: bytes) -> bytes:
+def encode_step_message(version: int, previous_commit: bytes, commit_id: bytes, step: bytes) -> bytes:
     """The published form of a step."""
-    return _MESSAGE_HEAD.pack(STEP_MESSAGE, version, previous_commit) + step
+    return _MESSAGE_HEAD.pack(STEP_MESSAGE, version, previous_commit, commit_id) + step
+
+
+def step_of_message(message: bytes) -> tuple[int, bytes]:
+    """The version and commit id of a published step. Trusts that the message begins with STEP_MESSAGE."""
+    _, version, _, commit_id = _MESSAGE_HEAD.unpack_from(message)
+    return version, commit_id
 
 
 def decode_step_message(message: bytes) -> CommittedStep:
     """The step of its published form. Trusts that the message begins with STEP_MESSAGE."""
-    _, version, previous = _MESSAGE_HEAD.unpack_from(message)
+    _, version, previous, _ = _MESSAGE_HEAD.unpack_from(message)
     return CommittedStep(version, previous, Step.from_bytes(message[_MESSAGE_HEAD.size :]))
 
 
@@ -85,6 +91,7 @@ class RoomRepository:
         self._kept_rooms = kept_rooms
         self._lease_ms = lease_ms
         self._listeners: list[CommitListener] = []
+        self._in_flight: dict[str, asyncio.Future[object]] = {}
         self._hits = metrics.cache.labels("hit")
         self._misses = metrics.cache.labels("miss")
         self._conflicts = metrics.commit_conflicts.labels()
@@ -98,6 +105,10 @@ class RoomRepository:
     def now_ms(self) -> int:
         """The store's time in ms. Raises StoreUnavailable before the store was first reached."""
         return int(self._store.clock.now() * 1000)
+
+    def commit_in_flight(self, room_id: str) -> asyncio.Future[object] | None:
+        """The commit of this process that the store has not answered yet, done once it has."""
+        return self._in_flight.get(room_id)
 
     def kept(self, room_id: str) -> Room | None:
         """The room in memory, which may be out of date."""
@@ -163,12 +174,17 @@ class RoomRepository:
         """
         room = draft.room
         step = draft.seal(os.urandom(8))
+        answer = asyncio.ensure_future(self._run_commit(before, room, step))
+        self._in_flight[room.room_id] = answer
         try:
-            reply = await self._run_commit(before, room, step)
+            reply = await answer
         except (StoreUncertain, asyncio.CancelledError):
             # It may have been applied: what is remembered of the room may be out of date.
             self.forget(room.room_id)
             raise
+        finally:
+            if self._in_flight.get(room.room_id) is answer:
+                del self._in_flight[room.room_id]
         if reply != 1:
             self.forget(room.room_id)
             if reply == 2:
@@ -238,7 +254,7 @@ class RoomRepository:
     def _run_commit(self, before: Room, room: Room, step: Step) -> Awaitable[object]:
         partition, token = _place(room.room_id)
         encoded_step = step.to_bytes()
-        message = encode_step_message(room.version, before.commit_id, encoded_step)
+        message = encode_step_message(room.version, before.commit_id, room.commit_id, encoded_step)
         channel = keys.room_channel(partition, token)
         room_keys = [keys.room_key(partition, token), keys.log_key(partition, token), keys.due_key(partition)]
         # A join code is without its partition in the key, as a room is.

@@ -94,6 +94,7 @@ class RoomStream:
         if cursor and self._cursor is None:
             raise InvalidRequest("cursor", "must be a cursor that a stream has sent")
         self._wants_legal_actions = legal_actions
+        self._delivery_seconds = parts.metrics.delivery_seconds.labels()
         self._place = Place(0, b"")
         self._seat: int | None = None
         self._is_host = False
@@ -152,7 +153,8 @@ class RoomStream:
                         async for message in last_words:
                             yield message
                     raise end
-                await self._ask_who_plays()
+                if self.watcher.in_doubt:
+                    await self._ask_who_plays()
                 message = await self._news()
                 if message:
                     yield message
@@ -342,7 +344,7 @@ class RoomStream:
         late = max(0, self._parts.repository.now_ms() - step.step.time_ms) / 1000
         if step.step.trace_parent:
             past_span("deliver", step.step.trace_parent, late, room=self._room_id, version=step.version)
-        self._parts.metrics.delivery_seconds.labels().observe(late)
+        self._delivery_seconds.observe(late)
 
 
 def _begins_match(step: CommittedStep) -> bool:
