@@ -20,12 +20,18 @@ from rami_engine import (
     RoundState,
     RuleOptions,
 )
-from rami_wire.framing import encode_field
+from rami_wire.framing import encode_field, encode_varint_field
 
 _MATCH_FIELDS: Final = store.StoredMatch.DESCRIPTOR.fields_by_name
 _ROUND: Final = _MATCH_FIELDS["round"].number
 _LAST_RESULT: Final = _MATCH_FIELDS["last_result"].number
+_TURNS: Final = _MATCH_FIELDS["turns"].number
+_PHASE: Final = _MATCH_FIELDS["phase"].number
 _ROUND_FIELDS: Final = store.StoredRound.DESCRIPTOR.fields_by_name
+_NUMBER: Final = _ROUND_FIELDS["number"].number
+_STOCK_POSITION: Final = _ROUND_FIELDS["stock_position"].number
+_TURN: Final = _ROUND_FIELDS["turn"].number
+_ROUND_TURNS: Final = _ROUND_FIELDS["turns"].number
 _HANDS: Final = _ROUND_FIELDS["hands"].number
 _DECK: Final = _ROUND_FIELDS["deck"].number
 _DISCARDS: Final = _ROUND_FIELDS["discards"].number
@@ -40,14 +46,10 @@ def encode_match(match: MatchState) -> bytes:
 
     Every step of every room is stored, so what is large is put together from ready bytes.
     """
-    winner = match.winner
     parts = [
-        store.StoredMatch(
-            scores=match.scores,
-            turns=match.turns,
-            phase=match.phase,
-            winner_plus_one=0 if winner is None else winner + 1,
-        ).SerializeToString()
+        _encode_standing(tuple(match.scores), match.winner),
+        encode_varint_field(_TURNS, match.turns),
+        encode_varint_field(_PHASE, match.phase),
     ]
     current = match.round
     if current is not None:
@@ -57,14 +59,21 @@ def encode_match(match: MatchState) -> bytes:
     return b"".join(parts)
 
 
+@lru_cache(maxsize=16_384)
+def _encode_standing(scores: tuple[int, ...], winner: int | None) -> bytes:
+    """What changes with a round."""
+    message = store.StoredMatch(scores=scores, winner_plus_one=0 if winner is None else winner + 1)
+    return message.SerializeToString()
+
+
 def _encode_round(current: RoundState) -> bytes:
-    numbers = store.StoredRound(
-        number=current.number, stock_position=current.stock_pos, turn=current.turn, turns=current.turns
-    )
     hands, melds = current.hands, current.melds
     return b"".join(
         (
-            numbers.SerializeToString(),
+            encode_varint_field(_NUMBER, current.number),
+            encode_varint_field(_STOCK_POSITION, current.stock_pos),
+            encode_varint_field(_TURN, current.turn),
+            encode_varint_field(_ROUND_TURNS, current.turns),
             encode_field(_HANDS, _MASKS[len(hands)].pack(*hands)),
             encode_field(_DECK, current.deck),
             encode_field(_DISCARDS, bytes(current.discards)),

@@ -8,6 +8,7 @@ decides.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -48,24 +49,14 @@ class Changed(Generic[ResultT]):
     repeat: bool
 
 
-class _Turns:
-    """The changes of one room, one after the other."""
-
-    __slots__ = ("changes", "lock")
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.changes = 0
-        """Those that go on or wait."""
-
-
 class RoomChanger:
     """Applies mutations to rooms. One per process."""
 
     def __init__(self, repository: RoomRepository, times: TableTimes) -> None:
         self._repository = repository
         self._times = times
-        self._turns: dict[str, _Turns] = {}
+        self._changing: dict[str, deque[asyncio.Future[None]] | None] = {}
+        """The rooms that are being changed, and who waits for each to be free: most often nobody."""
 
     async def change(
         self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None = None
@@ -76,17 +67,37 @@ class RoomChanger:
         for a key whose request id came with another payload; StoreUnavailable.
         """
         set_log_room(room_id)
-        turns = self._turns.get(room_id)
-        if turns is None:
-            turns = self._turns[room_id] = _Turns()
-        turns.changes += 1
+        if room_id in self._changing:
+            await self._wait_for_turn(room_id)
+        else:
+            self._changing[room_id] = None
         try:
-            async with turns.lock:
-                return await self._change(room_id, judge, key)
+            return await self._change(room_id, judge, key)
         finally:
-            turns.changes -= 1
-            if not turns.changes:
-                del self._turns[room_id]
+            self._end_turn(room_id)
+
+    async def _wait_for_turn(self, room_id: str) -> None:
+        """Returns when it is this change's turn, first come, first served."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = self._changing[room_id]
+        if waiting is None:
+            waiting = self._changing[room_id] = deque()
+        waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self._end_turn(room_id)  # it came together with the cancellation
+            raise
+
+    def _end_turn(self, room_id: str) -> None:
+        waiting = self._changing[room_id]
+        while waiting:
+            turn = waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._changing[room_id]
 
     async def _change(
         self, room_id: str, judge: Callable[[Draft], ResultT], key: RequestKey | None

@@ -16,7 +16,7 @@ from game_state.room import Room, RoomOptions, Seat, Status
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import Guards, RuleOptions, SeedChain
 from rami_kit.errors import RamiError, StoreError, reasons
-from rami_wire import encode_field, encode_match, match_from_store
+from rami_wire import encode_field, encode_match, encode_varint_field, match_from_store
 
 SCHEMA: Final = 1
 """The layout that this build writes. A field that an older build would lose when it writes the room back needs a new
@@ -30,6 +30,10 @@ HEADER_BYTES: Final = 16
 
 _FIELDS: Final = store.RoomState.DESCRIPTOR.fields_by_name
 _SEATS: Final = _FIELDS["seats"].number
+_EXPIRE_MS: Final = _FIELDS["expire_ms"].number
+_TURN_DEADLINE_MS: Final = _FIELDS["turn_deadline_ms"].number
+_ADVANCE_MS: Final = _FIELDS["advance_ms"].number
+_BOT_MS: Final = _FIELDS["bot_ms"].number
 _MATCH: Final = _FIELDS["match"].number
 _REQUESTS: Final = _FIELDS["requests"].number
 _ENTRIES: Final = store.StoredRequests.DESCRIPTOR.fields_by_name["entries"].number
@@ -56,17 +60,6 @@ def room_header(room: Room) -> bytes:
 
 def encode_room(room: Room) -> bytes:
     """The encoded state, without the header. What seldom changes is kept encoded: every step comes through here."""
-    moving = store.RoomState(
-        status=room.status,
-        seed_chain=room.chain.to_bytes(),
-        expire_ms=room.expire_ms,
-        turn_deadline_ms=room.turn_deadline_ms,
-        advance_ms=room.advance_ms,
-        bot_ms=room.bot_ms,
-        rematch_room_id=room.rematch_room_id,
-        autopilot=room.autopilot,
-        abandoned=room.abandoned,
-    )
     parts = [
         _encode_fixed(
             room.options,
@@ -79,7 +72,11 @@ def encode_room(room: Room) -> bytes:
             room.match_id,
             room.start_ms,
         ),
-        moving.SerializeToString(),
+        _encode_slow(room.status, room.chain.to_bytes(), room.rematch_room_id, room.autopilot, room.abandoned),
+        encode_varint_field(_EXPIRE_MS, room.expire_ms),
+        encode_varint_field(_TURN_DEADLINE_MS, room.turn_deadline_ms),
+        encode_varint_field(_ADVANCE_MS, room.advance_ms),
+        encode_varint_field(_BOT_MS, room.bot_ms),
     ]
     parts += [
         _encode_seat(seat.player_id, seat.name, seat.bot, seat.missed, seat.entropy, seat.left) for seat in room.seats
@@ -126,6 +123,19 @@ def _encode_fixed(  # noqa: PLR0917 - together they are the key of the cache
         start_ms=start_ms,
         max_turns_per_round=guards.max_turns_per_round,
         max_turns_per_match=guards.max_turns_per_match,
+    )
+    return message.SerializeToString()
+
+
+@lru_cache(maxsize=50_000)
+def _encode_slow(status: Status, seed_chain: bytes, rematch_room_id: str, autopilot: bool, abandoned: bool) -> bytes:
+    """The part that changes with a round, or when a person is away."""
+    message = store.RoomState(
+        status=status,
+        seed_chain=seed_chain,
+        rematch_room_id=rematch_room_id,
+        autopilot=autopilot,
+        abandoned=abandoned,
     )
     return message.SerializeToString()
 

@@ -277,7 +277,9 @@ def test_cursors_and_published_steps_are_read_as_they_were_written() -> None:
     table = Table(["ann", "bob"])
     table.start()
     step = table.log[-1]
-    read = decode_step_message(encode_step_message(step.version, step.previous_commit, step.commit_id, step.step.to_bytes()))
+    read = decode_step_message(
+        encode_step_message(step.version, step.previous_commit, step.commit_id, step.step.to_bytes())
+    )
     assert (read.version, read.previous_commit, read.step) == (step.version, step.previous_commit, step.step)
 
 
