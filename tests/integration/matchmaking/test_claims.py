@@ -185,7 +185,7 @@ async def test_nobody_is_claimed_while_the_game_service_is_away(store_url: str, 
     async with running_replica(store_url, rooms.target) as replica:
         async with rooms.away():
             tickets = await asyncio.gather(ann.create(replica), bob.create(replica))
-            await eventually(lambda: replica.sample("tickets_count", state="waiting") == 2, "both are seen")
+            await eventually(lambda: replica.sample("live_tickets", state="waiting") == 2, "both are seen")
             assert (await ann.get(replica, tickets[0].ticket_id)).state == WAITING
         after = await asyncio.gather(
             ann.outcome(replica, tickets[0].ticket_id), bob.outcome(replica, tickets[1].ticket_id)

@@ -119,7 +119,7 @@ async def test_a_watcher_sees_every_state_and_hears_again_after_a_quiet_while(
         rest = await states_of(watch)
         assert rest[-1] == MATCHED
         assert set(rest[:-1]) <= {messages.TICKET_STATE_CLAIMED}
-        await eventually(lambda: replica.sample("watchers_count") == 0, "no watcher is left")
+        await eventually(lambda: replica.sample("watchers") == 0, "no watcher is left")
 
 
 async def test_a_watch_lives_through_lost_messages(store_url: str, rooms: FakeMatchRooms) -> None:
@@ -157,7 +157,7 @@ async def test_a_ticket_is_watched_only_so_often(store_url: str, rooms: FakeMatc
         assert (reason, metadata) == ("LIMIT_REACHED", {"limit": "watches_per_ticket", "value": "8"})
         for watch in watches:
             watch.cancel()
-        await eventually(lambda: replica.sample("watchers_count") == 0, "no watcher is left")
+        await eventually(lambda: replica.sample("watchers") == 0, "no watcher is left")
 
 
 async def test_leaving_is_idempotent_and_frees_the_player(store_url: str, rooms: FakeMatchRooms) -> None:
@@ -365,7 +365,7 @@ async def test_leaving_while_the_room_is_made_waits_for_the_outcome(store_url: s
         await bob.create(replica)
         await eventually(lambda: rooms.calls > 0, "the room is asked for")
         cancel = asyncio.create_task(refusal(ann.cancel(replica, ticket.ticket_id)))
-        await eventually(lambda: replica.sample("watchers_count") == 1, "the call waits")
+        await eventually(lambda: replica.sample("watchers") == 1, "the call waits")
         rooms.open.set()
         reason, metadata = await cancel
         assert (reason, metadata) == ("TICKET_MATCHED", {"room_id": rooms.room_of(ann.player_id)[0]})
@@ -393,7 +393,7 @@ async def test_leaving_while_the_room_is_refused_takes_the_ticket_out(store_url:
         await bob.create(replica)
         await eventually(lambda: rooms.calls > 0, "the room is asked for")
         cancel = asyncio.create_task(ann.cancel(replica, ticket.ticket_id))
-        await eventually(lambda: replica.sample("watchers_count") == 1, "the call waits")
+        await eventually(lambda: replica.sample("watchers") == 1, "the call waits")
         rooms.open.set()
         assert (await cancel).state == CANCELLED
         assert rooms.rooms == {}
