@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 import grpc
+from google.protobuf.duration_pb2 import Duration
 
 from rami.matchmaking.v1 import matchmaking_service_pb2 as matchmaking
 from rami_client.calls import new_request_id
@@ -45,13 +46,16 @@ class Queueing:
         weakest_bot: str = "",
         party: Iterable[str] = (),
         attributes: Mapping[str, str] | None = None,
+        turn_limit_seconds: float | None = None,
+        round_interval_seconds: float = 0.0,
     ) -> matchmaking.Ticket:
         """Queues this player for a table of one of these sizes, by one of these rules (none: the defaults).
 
         `bot` is the profile to fill with, empty for the service's choice among those from `weakest_bot` on.
         `party` names the other players, by id, of a party that this player leads: the ticket is FORMING until
         each of them has called `confirm_ticket` with its id, which the leader passes on. `attributes` are
-        kept with the ticket and shown to nobody else. Raises FailedPreconditionError ALREADY_QUEUED while
+        kept with the ticket and shown to nobody else. Only players with the same `turn_limit_seconds` (None: 60,
+        0: no limit) and `round_interval_seconds` meet. Raises FailedPreconditionError ALREADY_QUEUED while
         another ticket is live.
 
         >>> ticket = await client.join_queue(player_counts=[2, 3], bots_allowed=True, weakest_bot="normal")
@@ -59,7 +63,13 @@ class Queueing:
         [2, 3]
         """
         criteria = matchmaking.TicketCriteria(
-            player_counts=player_counts, rules=rules, bots_allowed=bots_allowed, bot=bot, weakest_bot=weakest_bot
+            player_counts=player_counts,
+            rules=rules,
+            bots_allowed=bots_allowed,
+            bot=bot,
+            weakest_bot=weakest_bot,
+            turn_time_limit=_span(turn_limit_seconds),
+            round_interval=_span(round_interval_seconds),
         )
         request = matchmaking.CreateTicketRequest(
             request_id=new_request_id(), criteria=criteria, party_player_ids=party, attributes=attributes
@@ -102,15 +112,26 @@ class Queueing:
         return (await self._calls.unary(self._matchmaking.CancelTicket, request)).ticket
 
     async def queue(
-        self, *, player_counts: Iterable[int] = (), rules: Iterable[rules_pb2.RuleOptions] = ()
+        self,
+        *,
+        player_counts: Iterable[int] = (),
+        rules: Iterable[rules_pb2.RuleOptions] = (),
+        turn_limit_seconds: float | None = None,
+        round_interval_seconds: float | None = None,
     ) -> list[matchmaking.QueuePool]:
-        """How many wait for what, for how long, and what a wait may be: of the pools of these sizes and rules,
+        """How many wait for what, for how long, and what a wait may be: of the pools of these sizes, rules and times,
         or of all where somebody waits.
 
         >>> [pool.seats for pool in await client.queue(player_counts=[2, 3])]
         [2, 3]
         """
-        request = matchmaking.GetQueueRequest(player_counts=player_counts, rules=rules, page_size=100)
+        request = matchmaking.GetQueueRequest(
+            player_counts=player_counts,
+            rules=rules,
+            page_size=100,
+            turn_time_limit=_span(turn_limit_seconds),
+            round_interval=_span(round_interval_seconds),
+        )
         pools: list[matchmaking.QueuePool] = []
         while True:
             page = await self._calls.unary(self._matchmaking.GetQueue, request)
@@ -170,3 +191,12 @@ class Queueing:
             if state == matchmaking.TICKET_STATE_MATCHED:
                 return ticket.assignment
         raise TicketEndedError(ticket_id, state, matchmaking.TicketState.Name(state))
+
+
+def _span(seconds: float | None) -> Duration | None:
+    """The message of a span of time; None, a field that is not set, for None."""
+    if seconds is None:
+        return None
+    span = Duration()
+    span.FromMilliseconds(round(seconds * 1000))
+    return span

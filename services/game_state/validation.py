@@ -10,12 +10,11 @@ from game_state.room import RoomOptions
 from rami.game.v1 import room_pb2
 from rami_engine import MAX_PLAYERS, MIN_PLAYERS, RuleOptions
 from rami_kit.errors import InvalidRequest
+from rami_kit.spans import span_ms
 from rami_wire import options_from_proto
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-
-    from google.protobuf.duration_pb2 import Duration
 
     from rami.game.v1 import game_service_pb2
 
@@ -23,7 +22,6 @@ DEFAULT_TURN_LIMIT_MS: Final = 60_000
 MAX_TURN_LIMIT_MS: Final = 24 * 3600 * 1000
 MAX_BOT_PACE_MS: Final = 30_000
 MAX_ROUND_INTERVAL_MS: Final = 60_000
-MAX_SAFE_SECONDS: Final = 10**9
 
 
 def room_options(message: room_pb2.RoomOptions) -> tuple[RoomOptions, int]:
@@ -38,13 +36,13 @@ def room_options(message: room_pb2.RoomOptions) -> tuple[RoomOptions, int]:
         rules=rules,
         public=message.visibility == room_pb2.VISIBILITY_PUBLIC,
         spectators_allowed=message.spectators_allowed,
-        turn_limit_ms=_milliseconds(message.turn_time_limit, "options.turn_time_limit", MAX_TURN_LIMIT_MS)
+        turn_limit_ms=span_ms(message.turn_time_limit, "options.turn_time_limit", MAX_TURN_LIMIT_MS)
         if has_limit
         else DEFAULT_TURN_LIMIT_MS,
-        bot_pace_ms=_milliseconds(message.bot_pace, "options.bot_pace", MAX_BOT_PACE_MS)
+        bot_pace_ms=span_ms(message.bot_pace, "options.bot_pace", MAX_BOT_PACE_MS)
         if message.HasField("bot_pace")
         else None,
-        round_interval_ms=_milliseconds(message.round_interval, "options.round_interval", MAX_ROUND_INTERVAL_MS),
+        round_interval_ms=span_ms(message.round_interval, "options.round_interval", MAX_ROUND_INTERVAL_MS),
         auto_start=message.auto_start,
     )
     return options, message.seats
@@ -77,16 +75,3 @@ def page_size(asked: int, default: int, most: int) -> int:
     if not 0 <= asked <= most:
         raise InvalidRequest("page_size", f"must be within 0..{most}")
     return asked or default
-
-
-def _milliseconds(span: Duration, field: str, most: int) -> int:
-    """A span of time in ms, rounded up: a very short one is not none.
-
-    Raises InvalidRequest unless it is within 0 to `most`.
-    """
-    if not -MAX_SAFE_SECONDS <= span.seconds <= MAX_SAFE_SECONDS:
-        raise InvalidRequest(field, f"must be within 0 and {most / 1000:g} s")
-    milliseconds = span.seconds * 1000 - -span.nanos // 1_000_000
-    if not 0 <= milliseconds <= most or not 0 <= span.nanos < 10**9:
-        raise InvalidRequest(field, f"must be within 0 and {most / 1000:g} s")
-    return milliseconds

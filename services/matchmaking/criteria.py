@@ -9,11 +9,12 @@ from uuid import UUID
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from matchmaking.records import FORMING, MATCHED, ticket_id_for
-from matchmaking.tickets import Ticket
+from matchmaking.tickets import DEFAULT_TEMPO, MAX_ROUND_INTERVAL_MS, MAX_TURN_LIMIT_MS, Tempo, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import MAX_PLAYERS, MIN_PLAYERS, RuleOptions
 from rami_kit.auth import PLAYER_ID_LENGTH
 from rami_kit.errors import InvalidRequest, reasons, refused
+from rami_kit.spans import span_ms
 from rami_wire.rules import options_from_proto, options_to_proto
 
 if TYPE_CHECKING:
@@ -72,7 +73,16 @@ def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, i
         skill=0.0,
         create_ms=0,
         weakest_bot=criteria.weakest_bot,
+        tempo=parse_tempo(criteria, "criteria."),
     )
+
+
+def parse_tempo(message: messages.TicketCriteria | messages.GetQueueRequest, prefix: str = "") -> Tempo:
+    """How fast a table is to play. Raises InvalidRequest for a field beyond its bounds, `prefix` before its name."""
+    turn_limit_ms = DEFAULT_TEMPO.turn_limit_ms
+    if message.HasField("turn_time_limit"):
+        turn_limit_ms = span_ms(message.turn_time_limit, f"{prefix}turn_time_limit", MAX_TURN_LIMIT_MS)
+    return Tempo(turn_limit_ms, span_ms(message.round_interval, f"{prefix}round_interval", MAX_ROUND_INTERVAL_MS))
 
 
 def parse_counts(player_counts: Sequence[int], field: str) -> tuple[int, ...]:
@@ -125,6 +135,8 @@ def ticket_message(state: TicketState, player_id: str) -> messages.Ticket:
         message.criteria.bots_allowed = ticket.bots_allowed
         message.criteria.bot = ticket.bot
         message.criteria.weakest_bot = ticket.weakest_bot
+        message.criteria.turn_time_limit.FromMilliseconds(ticket.tempo.turn_limit_ms)
+        message.criteria.round_interval.FromMilliseconds(ticket.tempo.round_interval_ms)
         if len(state.player_ids) > 1:
             message.party.add(player_id=ticket.player_id, display_name=ticket.name, confirmed=True)
     for member in state.player_ids[1:]:
@@ -151,6 +163,7 @@ __all__ = [
     "parse_party",
     "parse_request_id",
     "parse_rules",
+    "parse_tempo",
     "ticket_from_request",
     "ticket_message",
     "timestamp",

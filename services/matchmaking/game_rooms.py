@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import grpc.aio
 
+from matchmaking.tickets import DEFAULT_TEMPO
 from rami.game.v1 import match_room_service_pb2 as messages
 from rami.game.v1 import match_room_service_pb2_grpc, room_pb2
 from rami_kit.errors import from_rpc_error, reason_name, reasons
@@ -115,6 +116,10 @@ def room_request(claim: Claim) -> messages.CreateMatchRoomRequest:
         visibility=room_pb2.VISIBILITY_PRIVATE,
         auto_start=True,
     )
+    if claim.tempo != DEFAULT_TEMPO:
+        # Left out else: claims that an older build has made, or takes over, are asked for in the same words.
+        options.turn_time_limit.FromMilliseconds(claim.tempo.turn_limit_ms)
+        options.round_interval.FromMilliseconds(claim.tempo.round_interval_ms)
     request = messages.CreateMatchRoomRequest(match_id=str(claim.match_id), options=options)
     for seat in claim.seats:
         if seat.bot:

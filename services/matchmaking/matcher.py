@@ -6,11 +6,11 @@ that has just come in, or has just begun to accept more (a wider window, a small
 which a table was held back until now; so only those are tried, oldest first. A run leaves no table unmade.
 
 For one ticket, full tables of people come first, the largest accepted number of seats first, then the
-rules in the ticket's order; among the tickets near by the tightest table is taken, among equals that of the
-oldest. A table that is not tight yet for how long its oldest player has waited is held back (see
-MatchPolicy), but never when two tables' worth of players who accept each other are there, and never in
-favour of a smaller table or of bots. Where bots may fill, as many people as possible sit down, then at as
-large a table as possible.
+rules in the ticket's order, always among tickets of its own tempo; of those near by the tightest table
+is taken, among equals that of the oldest. A table that is not tight yet for how long its oldest player
+has waited is held back (see MatchPolicy), but never when two tables' worth of players who accept each
+other are there, and never in favour of a smaller table or of bots. Where bots may fill, as many people
+as possible sit down, then at as large a table as possible.
 """
 
 from __future__ import annotations
@@ -20,14 +20,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from matchmaking.pools import Pool
-from matchmaking.tickets import BotProfile, BotWishes, MatchPolicy, Table, Ticket
+from matchmaking.tickets import BotProfile, BotWishes, MatchPolicy, PoolKey, Table, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from rami_engine.rules import RuleOptions
-
-PoolKey = tuple[int, "RuleOptions"]
 
 
 class Matcher:
@@ -85,7 +81,7 @@ class Matcher:
         for pool in self._pools_of.pop(ticket_id, ()):
             pool.remove(ticket)
             if not pool:
-                del self._pools[pool.seats, pool.rules]
+                del self._pools[pool.key]
         return ticket
 
     def next_moment(self) -> int | None:
@@ -140,9 +136,10 @@ class Matcher:
         pools = self._pools_of[ticket.ticket_id] = []
         for seats in reversed(ticket.player_counts):
             for rules in ticket.rules:
-                pool = self._pools.get((seats, rules))
+                key = PoolKey(seats, rules, ticket.tempo)
+                pool = self._pools.get(key)
                 if pool is None:
-                    pool = self._pools[seats, rules] = Pool(seats, rules, self._policy)
+                    pool = self._pools[key] = Pool(key, self._policy)
                 pool.add(ticket)
                 pools.append(pool)
                 for other in pool.adjacent(ticket):
@@ -210,7 +207,7 @@ def _table(pool: Pool, tickets: list[Ticket], bot: str = "") -> Table:
     """The table of these tickets; `bot` has the seats that they leave."""
     empty = pool.seats - sum(ticket.size for ticket in tickets)
     oldest_first = tuple(sorted(tickets, key=lambda ticket: ticket.age_key))
-    return Table(pool.seats, pool.rules, oldest_first, (bot,) * empty)
+    return Table(pool.seats, pool.key.rules, oldest_first, (bot,) * empty, pool.key.tempo)
 
 
 __all__ = ["Matcher", "make_tables"]

@@ -14,12 +14,13 @@ from matchmaking.criteria import (
     parse_party,
     parse_request_id,
     parse_rules,
+    parse_tempo,
     ticket_from_request,
     ticket_message,
 )
 from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.records import CANCELLED, CLAIMED, EXPIRED, MATCHED, OVER, is_ticket_id
-from matchmaking.tickets import Member
+from matchmaking.tickets import Member, PoolKey
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
 from rami_kit.auth import current_caller
@@ -188,9 +189,13 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         first = parse_page_token(request.page_token) if request.page_token else 0
         if request.player_counts:
             rules = parse_rules(request.rules, "rules")
-            wanted = [(seats, one) for seats in parse_counts(request.player_counts, "player_counts") for one in rules]
+            counts, tempo = parse_counts(request.player_counts, "player_counts"), parse_tempo(request)
+            wanted = [PoolKey(seats, one, tempo) for seats in counts for one in rules]
         elif request.rules:
             raise InvalidRequest("rules", "must be empty where no player_counts are named")
+        elif request.HasField("turn_time_limit") or request.HasField("round_interval"):
+            field = "turn_time_limit" if request.HasField("turn_time_limit") else "round_interval"
+            raise InvalidRequest(field, "must be unset where no player_counts are named")
         else:
             wanted = await self._report.waiting_pools()
         response = messages.GetQueueResponse(bot_fill_wait=_duration(self._bot_fill_ms))
@@ -217,8 +222,10 @@ def _checked_ticket_id(text: str) -> str:
 
 
 def _add_pool(response: messages.GetQueueResponse, report: PoolReport) -> None:
-    seats, rules = report.key
-    pool = response.pools.add(seats=seats, rules=options_to_proto(rules), waiting_players=report.players)
+    key = report.key
+    pool = response.pools.add(seats=key.seats, rules=options_to_proto(key.rules), waiting_players=report.players)
+    pool.turn_time_limit.CopyFrom(_duration(key.tempo.turn_limit_ms))
+    pool.round_interval.CopyFrom(_duration(key.tempo.round_interval_ms))
     for field, milliseconds in (
         (pool.longest_wait, report.longest_ms),
         (pool.median_wait, report.median_ms),

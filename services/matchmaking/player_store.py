@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from google.protobuf.message import DecodeError
 
 from matchmaking.ratings import BOT_PREFIX, PlayerRecord, new_bot, new_player, rate_match
-from matchmaking.records import SCHEMA, UnreadableRecord
+from matchmaking.record_parts import SCHEMA, UnreadableRecord
 from matchmaking.tickets import BotProfile
 from rami.store.v1 import ticket_pb2
 from rami_kit import keys

@@ -1,4 +1,4 @@
-"""A pool: the tickets that accept the same number of seats and the same rules, sorted by skill.
+"""A pool: the tickets that accept the same number of seats, the same rules and the same tempo, sorted by skill.
 
 Owns the search for the table of one ticket. Everybody at a table accepts everybody: for tickets on a line
 that holds exactly when each accepts the two ends, so the search goes over pairs of ends, and for each pair
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from matchmaking.tickets import MatchPolicy, Ticket
-    from rami_engine.rules import RuleOptions
+    from matchmaking.tickets import MatchPolicy, PoolKey, Ticket
 
 _FIRST_LOOK: Final = 16
 """How many of the nearest candidates the first look takes; doubled while nothing is found."""
@@ -58,13 +57,13 @@ class Found:
 
 
 class Pool:
-    """Tickets for one number of seats and one set of rules."""
+    """Tickets for one kind of table."""
 
-    __slots__ = ("_places", "_policy", "_tickets", "players", "rules", "seats")
+    __slots__ = ("_places", "_policy", "_tickets", "key", "players", "seats")
 
-    def __init__(self, seats: int, rules: RuleOptions, policy: MatchPolicy) -> None:
-        self.seats = seats
-        self.rules = rules
+    def __init__(self, key: PoolKey, policy: MatchPolicy) -> None:
+        self.key = key
+        self.seats = key.seats
         self.players = 0
         """How many people wait in the pool; a party counts each of its members."""
         self._policy = policy

@@ -11,14 +11,12 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from matchmaking.records import pool_name
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matchmaking.matcher import PoolKey
     from matchmaking.queue_index import QueueIndex
     from matchmaking.ticket_store import TicketStore
+    from matchmaking.tickets import PoolKey
     from rami_kit.redis_store import StoreClock
 
 FRESH_SECONDS: Final = 1.0
@@ -65,8 +63,7 @@ class QueueReport:
         kept = self._pools.get(key)
         if kept is not None and _fresh(kept[0]):
             return kept[1]
-        seats, rules = key
-        waits = sorted(await self._store.waits(pool_name(seats, rules)))
+        waits = sorted(await self._store.waits(key.name))
         pool = self._index.matcher.pool(key)
         now_ms = round(self._clock.now() * 1000)
         ages = [max(0, now_ms - ticket.create_ms) for ticket in islice(pool or (), AGES_COUNTED)]
@@ -98,10 +95,11 @@ def median_wait(waits: Sequence[int], ages: Sequence[int]) -> int | None:
     return None
 
 
-def pool_order(key: PoolKey) -> tuple[int, int, bool, bool]:
+def pool_order(key: PoolKey) -> tuple[int, int, bool, bool, int, int]:
     """Sorts pools for players."""
-    seats, rules = key
-    return seats, rules.target_score, rules.ace_high, rules.discard_to_win
+    rules, tempo = key.rules, key.tempo
+    pace = (tempo.turn_limit_ms, tempo.round_interval_ms)
+    return key.seats, rules.target_score, rules.ace_high, rules.discard_to_win, *pace
 
 
 def _fresh(since: float) -> bool:

@@ -16,18 +16,26 @@ from uuid import UUID
 
 from google.protobuf.message import DecodeError
 
-from matchmaking.tickets import Member, Ticket
+from matchmaking.record_parts import (
+    SCHEMA,
+    TEMPO_SCHEMA,
+    UnreadableRecord,
+    load_rules,
+    load_tempo,
+    parse_record,
+    schema_for,
+    store_rules,
+    store_tempo,
+)
+from matchmaking.tickets import DEFAULT_TEMPO, Member, PoolKey, Tempo, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.store.v1 import ticket_pb2
-from rami_engine.errors import OptionsError
-from rami_engine.rules import RuleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from matchmaking.tickets import Table
-
-SCHEMA: Final = 1
+    from rami_engine.rules import RuleOptions
 
 WAITING: Final = messages.TICKET_STATE_WAITING
 CLAIMED: Final = messages.TICKET_STATE_CLAIMED
@@ -43,10 +51,6 @@ TICKET_FIELDS: Final = ("s", "d", "t", "b", "r", "e", "p", "x", "y", "z", "m1", 
 MEMBER_FIELDS: Final = (b"m1", b"m2", b"m3")
 
 _TICKET_ID: Final = re.compile(r"[a-z2-7]{26}", re.ASCII)
-
-
-class UnreadableRecord(ValueError):  # noqa: N818 - named for what is wrong with the record
-    """A stored record of an unknown layout, or none at all. The text never repeats the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ class Claim:
     match_id: UUID
     rules: RuleOptions
     seats: tuple[ClaimedSeat, ...]
+    tempo: Tempo = DEFAULT_TEMPO
 
     @property
     def key(self) -> str:
@@ -136,8 +141,8 @@ class Claim:
 
     @property
     def pool(self) -> str:
-        """The pool that the table belongs to, see `pool_name`."""
-        return pool_name(len(self.seats), self.rules)
+        """The name of the pool that the table belongs to."""
+        return PoolKey(len(self.seats), self.rules, self.tempo).name
 
 
 def ticket_id_for(player_id: str, request_id: UUID) -> str:
@@ -151,33 +156,31 @@ def is_ticket_id(text: str) -> bool:
     return _TICKET_ID.fullmatch(text) is not None
 
 
-def pool_name(seats: int, rules: RuleOptions) -> str:
-    """A short name of a pool for keys, such as "4:100" or "2:50ad"."""
-    return f"{seats}:{rules.target_score}{'a' * rules.ace_high}{'d' * rules.discard_to_win}"
-
-
 def wishes_of(ticket: Ticket, party: Sequence[str] = (), attributes: Mapping[str, str] | None = None) -> bytes:
     """The fingerprint of what a ticket accepts and brings: equal for equal wishes. `party`: the other members."""
     wishes: tuple[object, ...] = (ticket.player_counts, ticket.rules, ticket.bots_allowed, ticket.bot)
     if ticket.weakest_bot or party or attributes:
         company = (ticket.player_id, *party) if party else ()
         wishes += (ticket.weakest_bot, company, tuple(sorted((attributes or {}).items())))
+    if ticket.tempo != DEFAULT_TEMPO:
+        wishes += (ticket.tempo,)
     return hashlib.blake2b(repr(wishes).encode(), digest_size=8).digest()
 
 
 def encode_ticket(ticket: Ticket, party: Iterable[str] = ()) -> bytes:
     """The part of a ticket that never changes; its times stand beside it. `party`: the other members."""
     return ticket_pb2.StoredTicket(
-        schema=SCHEMA,
+        schema=schema_for(ticket.tempo),
         player_id=ticket.player_id,
         display_name=ticket.name,
         player_counts=ticket.player_counts,
-        rules=[_store_rules(rules) for rules in ticket.rules],
+        rules=[store_rules(rules) for rules in ticket.rules],
         bots_allowed=ticket.bots_allowed,
         bot=ticket.bot,
         skill=ticket.skill,
         weakest_bot=ticket.weakest_bot,
         party=party,
+        tempo=store_tempo(ticket.tempo),
     ).SerializeToString()
 
 
@@ -191,7 +194,7 @@ def encode_member(member: Member) -> bytes:
 def decode_member(record: bytes) -> Member:
     """The member of a record. Raises UnreadableRecord."""
     stored = ticket_pb2.StoredMember()
-    _parse(stored, record)
+    parse_record(stored, record)
     if not stored.player_id or not math.isfinite(stored.skill):
         raise UnreadableRecord("a member without sense")
     return Member(stored.player_id, stored.display_name, stored.skill)
@@ -207,7 +210,7 @@ def decode_ticket(
 ) -> Ticket:
     """The ticket of a record, with the records of the members who have confirmed. Raises UnreadableRecord."""
     stored = ticket_pb2.StoredTicket()
-    _parse(stored, record)
+    parse_record(stored, record, TEMPO_SCHEMA)
     counts = tuple(stored.player_counts)
     if (
         not stored.player_id
@@ -230,7 +233,7 @@ def decode_ticket(
         player_id=stored.player_id,
         name=stored.display_name,
         player_counts=counts,
-        rules=tuple(dict.fromkeys(_load_rules(rules) for rules in stored.rules)),
+        rules=tuple(dict.fromkeys(load_rules(rules) for rules in stored.rules)),
         bots_allowed=stored.bots_allowed,
         bot=stored.bot,
         skill=sum(member.skill for member in party) / len(party) if party else stored.skill,
@@ -238,6 +241,7 @@ def decode_ticket(
         not_before_ms=not_before_ms,
         weakest_bot=stored.weakest_bot,
         party=party,
+        tempo=load_tempo(stored),
     )
 
 
@@ -296,15 +300,16 @@ def claim_of(table: Table, match_id: UUID) -> Claim:
         hashlib.blake2b(bytes([number]), key=match_id.bytes, digest_size=8).digest() for number in range(len(seats))
     ]
     order = sorted(range(len(seats)), key=lots.__getitem__)
-    return Claim(match_id, table.rules, tuple(seats[number] for number in order))
+    return Claim(match_id, table.rules, tuple(seats[number] for number in order), table.tempo)
 
 
 def encode_claim(claim: Claim) -> bytes:
     """The record of a claim."""
     return ticket_pb2.StoredClaim(
-        schema=SCHEMA,
+        schema=schema_for(claim.tempo),
         match_id=claim.match_id.bytes,
-        rules=_store_rules(claim.rules),
+        rules=store_rules(claim.rules),
+        tempo=store_tempo(claim.tempo),
         seats=[
             ticket_pb2.ClaimedSeat(
                 ticket_id=seat.ticket_id,
@@ -322,7 +327,7 @@ def encode_claim(claim: Claim) -> bytes:
 def decode_claim(record: bytes) -> Claim:
     """The claim of a record. Raises UnreadableRecord."""
     stored = ticket_pb2.StoredClaim()
-    _parse(stored, record)
+    parse_record(stored, record, TEMPO_SCHEMA)
     if len(stored.match_id) != 16 or not 2 <= len(stored.seats) <= 4:
         raise UnreadableRecord("a claim without sense")
     seats = tuple(
@@ -333,7 +338,7 @@ def decode_claim(record: bytes) -> Claim:
         raise UnreadableRecord("a claim without sense")
     if not any(seat.ticket_id for seat in seats):
         raise UnreadableRecord("a claim without people")
-    return Claim(UUID(bytes=stored.match_id), _load_rules(stored.rules), seats)
+    return Claim(UUID(bytes=stored.match_id), load_rules(stored.rules), seats, load_tempo(stored))
 
 
 def _decode_attributes(record: bytes) -> dict[str, str]:
@@ -344,28 +349,6 @@ def _decode_attributes(record: bytes) -> dict[str, str]:
     except DecodeError:
         return {}
     return dict(stored.attributes)
-
-
-def _parse(message: ticket_pb2.StoredTicket | ticket_pb2.StoredMember | ticket_pb2.StoredClaim, record: bytes) -> None:
-    try:
-        message.ParseFromString(record)
-    except DecodeError:
-        raise UnreadableRecord("bytes that are no record") from None
-    if message.schema != SCHEMA:
-        raise UnreadableRecord("a record of an unknown layout")
-
-
-def _store_rules(rules: RuleOptions) -> ticket_pb2.StoredRules:
-    return ticket_pb2.StoredRules(
-        target_score=rules.target_score, ace_high=rules.ace_high, discard_to_win=rules.discard_to_win
-    )
-
-
-def _load_rules(stored: ticket_pb2.StoredRules) -> RuleOptions:
-    try:
-        return RuleOptions(stored.target_score, stored.ace_high, stored.discard_to_win)
-    except OptionsError:
-        raise UnreadableRecord("rules outside their ranges") from None
 
 
 __all__ = [
@@ -392,7 +375,6 @@ __all__ = [
     "encode_member",
     "encode_ticket",
     "is_ticket_id",
-    "pool_name",
     "ticket_id_for",
     "ticket_state",
     "wishes_of",

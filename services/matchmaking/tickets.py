@@ -9,12 +9,48 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rami_engine.rules import RuleOptions
+
+
+MAX_TURN_LIMIT_MS: Final = 24 * 3600 * 1000
+MAX_ROUND_INTERVAL_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tempo:
+    """How fast a table plays: the defaults and bounds are those of rooms. Raises ValueError beyond the bounds."""
+
+    turn_limit_ms: int = 60_000
+    """How long a person may take for a turn; 0 for no limit."""
+    round_interval_ms: int = 0
+    """How long the next round is held back after a round."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.turn_limit_ms <= MAX_TURN_LIMIT_MS and 0 <= self.round_interval_ms <= MAX_ROUND_INTERVAL_MS):
+            raise ValueError("a tempo that no room has")
+
+
+DEFAULT_TEMPO: Final = Tempo()
+
+
+class PoolKey(NamedTuple):
+    """What those who wait in one pool agree on."""
+
+    seats: int
+    rules: RuleOptions
+    tempo: Tempo = DEFAULT_TEMPO
+
+    @property
+    def name(self) -> str:
+        """A short name for keys, such as "4:100" or "2:50ad"; at another tempo with its times in ms: "2:50t0r4000"."""
+        rules, tempo = self.rules, self.tempo
+        pace = "" if tempo == DEFAULT_TEMPO else f"t{tempo.turn_limit_ms}r{tempo.round_interval_ms}"
+        return f"{self.seats}:{rules.target_score}{'a' * rules.ace_high}{'d' * rules.discard_to_win}{pace}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +90,7 @@ class Ticket:
     """The weakest bot profile accepted; empty for any."""
     party: tuple[Member, ...] = ()
     """Everybody the ticket seats, the leader first; empty for a player alone."""
+    tempo: Tempo = DEFAULT_TEMPO
 
     @property
     def size(self) -> int:
@@ -96,6 +133,7 @@ class Table:
     """Oldest first; one or more."""
     bots: tuple[str, ...]
     """One profile for every seat without a player."""
+    tempo: Tempo = DEFAULT_TEMPO
 
     @property
     def spread(self) -> float:
@@ -176,4 +214,16 @@ class BotWishes:
         return self._levels[bot] >= self._levels.get(ticket.weakest_bot, -math.inf)
 
 
-__all__ = ["BotProfile", "BotWishes", "MatchPolicy", "Member", "Table", "Ticket"]
+__all__ = [
+    "DEFAULT_TEMPO",
+    "MAX_ROUND_INTERVAL_MS",
+    "MAX_TURN_LIMIT_MS",
+    "BotProfile",
+    "BotWishes",
+    "MatchPolicy",
+    "Member",
+    "PoolKey",
+    "Table",
+    "Tempo",
+    "Ticket",
+]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchmaking.matcher import Matcher, make_tables
-from matchmaking.tickets import BotProfile, MatchPolicy, Member, Table, Ticket
+from matchmaking.tickets import DEFAULT_TEMPO, BotProfile, MatchPolicy, Member, Table, Tempo, Ticket
 from rami_engine.rules import RuleOptions
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ PATIENT = MatchPolicy(spread_per_second=20.0)
 POLICIES = st.sampled_from([POLICY, PATIENT, MatchPolicy(base_width=300.0, spread_per_second=5.0)])
 BOTS = (BotProfile("easy", 850.0), BotProfile("hard", 1150.0), BotProfile("normal", 1000.0))
 RULES = (RuleOptions(), RuleOptions(50), RuleOptions(100, ace_high=True))
+QUICK = Tempo(10_000, 0)
 START_MS = 1_000_000
 
 
@@ -42,6 +43,7 @@ def tickets(draw: st.DrawFn, number: int, now_ms: int) -> Ticket:
         skill=sum(skills) / size,
         create_ms=now_ms - draw(st.integers(0, 120)) * 1000,
         not_before_ms=draw(st.sampled_from([0, 0, 0, now_ms + 5000])),
+        tempo=draw(st.sampled_from([DEFAULT_TEMPO, DEFAULT_TEMPO, DEFAULT_TEMPO, QUICK])),
     )
 
 
@@ -67,9 +69,14 @@ def may_sit_together(
     group: tuple[Ticket, ...], seats: int, rules: RuleOptions, now_ms: int, policy: MatchPolicy
 ) -> bool:
     """The promise in its plainest form, for people at one table."""
-    return all(
-        seats in ticket.player_counts and rules in ticket.rules and ticket.not_before_ms <= now_ms for ticket in group
-    ) and all(accept_each_other(one, other, now_ms, policy) for one, other in combinations(group, 2))
+    return (
+        len({ticket.tempo for ticket in group}) == 1
+        and all(
+            seats in ticket.player_counts and rules in ticket.rules and ticket.not_before_ms <= now_ms
+            for ticket in group
+        )
+        and all(accept_each_other(one, other, now_ms, policy) for one, other in combinations(group, 2))
+    )
 
 
 def ready(group: tuple[Ticket, ...], seats: int, now_ms: int, policy: MatchPolicy) -> bool:
@@ -114,7 +121,7 @@ def two_tables_worth_are_left(waiting: list[Ticket], now_ms: int, policy: MatchP
 
 def check_table(table: Table, now_ms: int, policy: MatchPolicy = POLICY) -> None:
     assert people(table.tickets) + len(table.bots) == table.seats
-    assert len(table.tickets) >= 1
+    assert {ticket.tempo for ticket in table.tickets} == {table.tempo}
     assert may_sit_together(table.tickets, table.seats, table.rules, now_ms, policy)
     if not table.bots:
         return
@@ -205,7 +212,10 @@ def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket], policy
         matcher.run(now_ms, BOTS)
     for seats, rules, number in product((2, 3, 4), RULES, (1, 2, 3, 4)):
         for group in combinations(list(matcher), number):
-            if people(group) == seats and all(seats in one.player_counts and rules in one.rules for one in group):
+            of_a_kind = all(
+                seats in one.player_counts and rules in one.rules and one.tempo == group[0].tempo for one in group
+            )
+            if people(group) == seats and of_a_kind:
                 skills = [ticket.skill for ticket in group]
                 assert max(skills) - min(skills) > policy.max_width
     assert not any(ticket.bots_allowed and max(ticket.player_counts) > ticket.size for ticket in matcher)

@@ -176,7 +176,10 @@ REQUESTS: dict[str, Callable[[FuzzWorld], Message]] = {
     "MatchmakingService/CreateTicket": lambda w: queue.CreateTicketRequest(
         request_id=w.an_id(),
         criteria=queue.TicketCriteria(
-            player_counts=[3, 4], rules=[rules_pb2.RuleOptions(target_score=100)], bots_allowed=False
+            player_counts=[3, 4],
+            rules=[rules_pb2.RuleOptions(target_score=100)],
+            bots_allowed=False,
+            round_interval=Duration(seconds=4),
         ),
     ),
     "MatchmakingService/GetTicket": lambda w: queue.GetTicketRequest(ticket_id=w.ticket),

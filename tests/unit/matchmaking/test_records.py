@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 
 from matchmaking import records
 from matchmaking.game_rooms import room_request
-from matchmaking.tickets import Member, Table, Ticket
+from matchmaking.tickets import (
+    DEFAULT_TEMPO,
+    MAX_ROUND_INTERVAL_MS,
+    MAX_TURN_LIMIT_MS,
+    Member,
+    PoolKey,
+    Table,
+    Tempo,
+    Ticket,
+)
 from rami.game.v1 import room_pb2
 from rami.store.v1 import ticket_pb2
 from rami_engine.rules import RuleOptions
 
 RULES = st.builds(RuleOptions, st.integers(1, 1000), st.booleans(), st.booleans())
+TEMPOS = st.one_of(
+    st.just(DEFAULT_TEMPO), st.builds(Tempo, st.integers(0, MAX_TURN_LIMIT_MS), st.integers(0, MAX_ROUND_INTERVAL_MS))
+)
 TICKETS = st.builds(
     Ticket,
     ticket_id=st.just("a" * 26),
@@ -31,6 +43,7 @@ TICKETS = st.builds(
     create_ms=st.integers(0, 2**50),
     not_before_ms=st.integers(0, 2**50),
     weakest_bot=st.sampled_from(["", "normal"]),
+    tempo=TEMPOS,
 )
 
 
@@ -42,10 +55,15 @@ def test_tickets_come_back_as_they_went(ticket: Ticket) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(TICKETS, min_size=1, max_size=4, unique_by=lambda ticket: ticket.player_id), RULES, st.uuids(version=4))
-def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, match_id: UUID) -> None:
+@given(
+    st.lists(TICKETS, min_size=1, max_size=4, unique_by=lambda ticket: ticket.player_id),
+    RULES,
+    TEMPOS,
+    st.uuids(version=4),
+)
+def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, tempo: Tempo, match_id: UUID) -> None:
     seats = max(2, len(crowd))
-    claim = records.claim_of(Table(seats, rules, tuple(crowd), ("easy",) * (seats - len(crowd))), match_id)
+    claim = records.claim_of(Table(seats, rules, tuple(crowd), ("easy",) * (seats - len(crowd)), tempo), match_id)
     assert records.decode_claim(records.encode_claim(claim)) == claim
     assert sorted(seat.player_id for seat in claim.seats if not seat.bot) == sorted(one.player_id for one in crowd)
     assert [number for number, _ in claim.people] == sorted(number for number, _ in claim.people)
@@ -72,10 +90,38 @@ def test_the_room_of_a_claim_is_always_asked_for_in_the_same_words() -> None:
     assert sorted(seat.WhichOneof("holder") or "" for seat in request.seats) == ["bot", "bot", "player"]
 
 
+def test_the_room_of_a_claim_plays_at_its_tempo_and_is_asked_for_without_a_word_of_the_usual_one() -> None:
+    usual = room_request(records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",)), uuid4())).options
+    assert not usual.HasField("turn_time_limit")
+    assert not usual.HasField("round_interval")
+    other = Table(2, RuleOptions(), (plain(),), ("easy",), Tempo(0, 4500))
+    options = room_request(records.claim_of(other, uuid4())).options
+    assert options.HasField("turn_time_limit")
+    assert options.turn_time_limit.ToMilliseconds() == 0, "no limit, which is not the same as none named"
+    assert options.round_interval.ToMilliseconds() == 4500
+
+
+def test_builds_that_know_of_no_tempo_leave_those_with_one_out() -> None:
+    for tempo, schema in ((DEFAULT_TEMPO, 1), (Tempo(1000), 2), (Tempo(round_interval_ms=1), 2)):
+        ticket = ticket_pb2.StoredTicket.FromString(records.encode_ticket(plain(tempo=tempo)))
+        claim = records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",), tempo), uuid4())
+        assert ticket.schema == schema
+        assert ticket_pb2.StoredClaim.FromString(records.encode_claim(claim)).schema == schema
+
+
+def test_pools_and_wishes_of_another_tempo_are_others() -> None:
+    tempos = (DEFAULT_TEMPO, Tempo(0), Tempo(60_000, 4000), Tempo(0, 4000))
+    assert len({records.wishes_of(plain(tempo=tempo)) for tempo in tempos}) == 4
+    names = [PoolKey(2, RuleOptions(50, ace_high=True), tempo).name for tempo in tempos]
+    assert names == ["2:50a", "2:50at0r0", "2:50at60000r4000", "2:50at0r4000"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema": 2},
+        {"schema": 3},
+        {"schema": 2, "tempo": ticket_pb2.StoredTempo(turn_limit_ms=86_400_001)},
+        {"schema": 2, "tempo": ticket_pb2.StoredTempo(round_interval_ms=60_001)},
         {"player_id": ""},
         {"player_counts": []},
         {"player_counts": [1]},
@@ -103,6 +149,7 @@ def test_tickets_without_sense_are_unreadable(changes: dict[str, Any]) -> None:
     "changes",
     [
         {"schema": 7},
+        {"schema": 2, "tempo": ticket_pb2.StoredTempo(round_interval_ms=60_001)},
         {"match_id": b"short"},
         {"rules": ticket_pb2.StoredRules(target_score=1001)},
         {"seats": []},

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rami.game.v1 import rules_pb2 as rami_dot_game_dot_v1_dot_rules__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-rami/matchmaking/v1/matchmaking_service.proto\x12\x13rami.matchmaking.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18rami/game/v1/rules.proto\"\xd9\x03\n\x06Ticket\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12/\n\x05state\x18\x02 \x01(\x0e\x32 .rami.matchmaking.v1.TicketState\x12\x35\n\x08\x63riteria\x18\x03 \x01(\x0b\x32#.rami.matchmaking.v1.TicketCriteria\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\nassignment\x18\x05 \x01(\x0b\x32\x1f.rami.matchmaking.v1.Assignment\x12/\n\x05party\x18\x06 \x03(\x0b\x32 .rami.matchmaking.v1.PartyMember\x12?\n\nattributes\x18\x07 \x03(\x0b\x32+.rami.matchmaking.v1.Ticket.AttributesEntry\x12\x33\n\x0f\x63onfirm_by_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x63\x61ncelled_by\x18\t \x01(\t\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\x0bPartyMember\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x11\n\tconfirmed\x18\x03 \x01(\x08\"\x89\x01\n\x0eTicketCriteria\x12\x15\n\rplayer_counts\x18\x01 \x03(\r\x12(\n\x05rules\x18\x02 \x03(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x14\n\x0c\x62ots_allowed\x18\x03 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x04 \x01(\t\x12\x13\n\x0bweakest_bot\x18\x05 \x01(\t\"+\n\nAssignment\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\"\xfb\x01\n\x13\x43reateTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x35\n\x08\x63riteria\x18\x02 \x01(\x0b\x32#.rami.matchmaking.v1.TicketCriteria\x12\x18\n\x10party_player_ids\x18\x03 \x03(\t\x12L\n\nattributes\x18\x04 \x03(\x0b\x32\x38.rami.matchmaking.v1.CreateTicketRequest.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"C\n\x14\x43reateTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"=\n\x14\x43onfirmTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tticket_id\x18\x02 \x01(\t\"D\n\x15\x43onfirmTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"%\n\x10GetTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"@\n\x11GetTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"\'\n\x12WatchTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"B\n\x13WatchTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"<\n\x13\x43\x61ncelTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tticket_id\x18\x02 \x01(\t\"C\n\x14\x43\x61ncelTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"y\n\x0fGetQueueRequest\x12\x15\n\rplayer_counts\x18\x01 \x03(\r\x12(\n\x05rules\x18\x02 \x03(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\x8c\x01\n\x10GetQueueResponse\x12-\n\x05pools\x18\x01 \x03(\x0b\x32\x1e.rami.matchmaking.v1.QueuePool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x30\n\rbot_fill_wait\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x9e\x02\n\tQueuePool\x12\r\n\x05seats\x18\x01 \x01(\r\x12(\n\x05rules\x18\x02 \x01(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x17\n\x0fwaiting_players\x18\x03 \x01(\r\x12/\n\x0clongest_wait\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0bmedian_wait\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08p95_wait\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0e\x65stimated_wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration*\xc9\x01\n\x0bTicketState\x12\x1c\n\x18TICKET_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TICKET_STATE_WAITING\x10\x01\x12\x18\n\x14TICKET_STATE_CLAIMED\x10\x02\x12\x18\n\x14TICKET_STATE_MATCHED\x10\x03\x12\x1a\n\x16TICKET_STATE_CANCELLED\x10\x04\x12\x18\n\x14TICKET_STATE_EXPIRED\x10\x05\x12\x18\n\x14TICKET_STATE_FORMING\x10\x06\x32\xdf\x04\n\x12MatchmakingService\x12\x63\n\x0c\x43reateTicket\x12(.rami.matchmaking.v1.CreateTicketRequest\x1a).rami.matchmaking.v1.CreateTicketResponse\x12\x66\n\rConfirmTicket\x12).rami.matchmaking.v1.ConfirmTicketRequest\x1a*.rami.matchmaking.v1.ConfirmTicketResponse\x12Z\n\tGetTicket\x12%.rami.matchmaking.v1.GetTicketRequest\x1a&.rami.matchmaking.v1.GetTicketResponse\x12\x62\n\x0bWatchTicket\x12\'.rami.matchmaking.v1.WatchTicketRequest\x1a(.rami.matchmaking.v1.WatchTicketResponse0\x01\x12\x63\n\x0c\x43\x61ncelTicket\x12(.rami.matchmaking.v1.CancelTicketRequest\x1a).rami.matchmaking.v1.CancelTicketResponse\x12W\n\x08GetQueue\x12$.rami.matchmaking.v1.GetQueueRequest\x1a%.rami.matchmaking.v1.GetQueueResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-rami/matchmaking/v1/matchmaking_service.proto\x12\x13rami.matchmaking.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18rami/game/v1/rules.proto\"\xd9\x03\n\x06Ticket\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12/\n\x05state\x18\x02 \x01(\x0e\x32 .rami.matchmaking.v1.TicketState\x12\x35\n\x08\x63riteria\x18\x03 \x01(\x0b\x32#.rami.matchmaking.v1.TicketCriteria\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\nassignment\x18\x05 \x01(\x0b\x32\x1f.rami.matchmaking.v1.Assignment\x12/\n\x05party\x18\x06 \x03(\x0b\x32 .rami.matchmaking.v1.PartyMember\x12?\n\nattributes\x18\x07 \x03(\x0b\x32+.rami.matchmaking.v1.Ticket.AttributesEntry\x12\x33\n\x0f\x63onfirm_by_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x63\x61ncelled_by\x18\t \x01(\t\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\x0bPartyMember\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x11\n\tconfirmed\x18\x03 \x01(\x08\"\xf0\x01\n\x0eTicketCriteria\x12\x15\n\rplayer_counts\x18\x01 \x03(\r\x12(\n\x05rules\x18\x02 \x03(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x14\n\x0c\x62ots_allowed\x18\x03 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x04 \x01(\t\x12\x13\n\x0bweakest_bot\x18\x05 \x01(\t\x12\x32\n\x0fturn_time_limit\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0eround_interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\"+\n\nAssignment\x12\x0f\n\x07room_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\"\xfb\x01\n\x13\x43reateTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x35\n\x08\x63riteria\x18\x02 \x01(\x0b\x32#.rami.matchmaking.v1.TicketCriteria\x12\x18\n\x10party_player_ids\x18\x03 \x03(\t\x12L\n\nattributes\x18\x04 \x03(\x0b\x32\x38.rami.matchmaking.v1.CreateTicketRequest.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"C\n\x14\x43reateTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"=\n\x14\x43onfirmTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tticket_id\x18\x02 \x01(\t\"D\n\x15\x43onfirmTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"%\n\x10GetTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"@\n\x11GetTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"\'\n\x12WatchTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"B\n\x13WatchTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"<\n\x13\x43\x61ncelTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tticket_id\x18\x02 \x01(\t\"C\n\x14\x43\x61ncelTicketResponse\x12+\n\x06ticket\x18\x01 \x01(\x0b\x32\x1b.rami.matchmaking.v1.Ticket\"\xe0\x01\n\x0fGetQueueRequest\x12\x15\n\rplayer_counts\x18\x01 \x03(\r\x12(\n\x05rules\x18\x02 \x03(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\x32\n\x0fturn_time_limit\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0eround_interval\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x8c\x01\n\x10GetQueueResponse\x12-\n\x05pools\x18\x01 \x03(\x0b\x32\x1e.rami.matchmaking.v1.QueuePool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x30\n\rbot_fill_wait\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x85\x03\n\tQueuePool\x12\r\n\x05seats\x18\x01 \x01(\r\x12(\n\x05rules\x18\x02 \x01(\x0b\x32\x19.rami.game.v1.RuleOptions\x12\x17\n\x0fwaiting_players\x18\x03 \x01(\r\x12/\n\x0clongest_wait\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0bmedian_wait\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08p95_wait\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0e\x65stimated_wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0fturn_time_limit\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0eround_interval\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration*\xc9\x01\n\x0bTicketState\x12\x1c\n\x18TICKET_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TICKET_STATE_WAITING\x10\x01\x12\x18\n\x14TICKET_STATE_CLAIMED\x10\x02\x12\x18\n\x14TICKET_STATE_MATCHED\x10\x03\x12\x1a\n\x16TICKET_STATE_CANCELLED\x10\x04\x12\x18\n\x14TICKET_STATE_EXPIRED\x10\x05\x12\x18\n\x14TICKET_STATE_FORMING\x10\x06\x32\xdf\x04\n\x12MatchmakingService\x12\x63\n\x0c\x43reateTicket\x12(.rami.matchmaking.v1.CreateTicketRequest\x1a).rami.matchmaking.v1.CreateTicketResponse\x12\x66\n\rConfirmTicket\x12).rami.matchmaking.v1.ConfirmTicketRequest\x1a*.rami.matchmaking.v1.ConfirmTicketResponse\x12Z\n\tGetTicket\x12%.rami.matchmaking.v1.GetTicketRequest\x1a&.rami.matchmaking.v1.GetTicketResponse\x12\x62\n\x0bWatchTicket\x12\'.rami.matchmaking.v1.WatchTicketRequest\x1a(.rami.matchmaking.v1.WatchTicketResponse0\x01\x12\x63\n\x0c\x43\x61ncelTicket\x12(.rami.matchmaking.v1.CancelTicketRequest\x1a).rami.matchmaking.v1.CancelTicketResponse\x12W\n\x08GetQueue\x12$.rami.matchmaking.v1.GetQueueRequest\x1a%.rami.matchmaking.v1.GetQueueResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,8 +38,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TICKET_ATTRIBUTESENTRY']._serialized_options = b'8\001'
   _globals['_CREATETICKETREQUEST_ATTRIBUTESENTRY']._loaded_options = None
   _globals['_CREATETICKETREQUEST_ATTRIBUTESENTRY']._serialized_options = b'8\001'
-  _globals['_TICKETSTATE']._serialized_start=2254
-  _globals['_TICKETSTATE']._serialized_end=2455
+  _globals['_TICKETSTATE']._serialized_start=2564
+  _globals['_TICKETSTATE']._serialized_end=2765
   _globals['_TICKET']._serialized_start=162
   _globals['_TICKET']._serialized_end=635
   _globals['_TICKET_ATTRIBUTESENTRY']._serialized_start=586
@@ -47,37 +47,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PARTYMEMBER']._serialized_start=637
   _globals['_PARTYMEMBER']._serialized_end=710
   _globals['_TICKETCRITERIA']._serialized_start=713
-  _globals['_TICKETCRITERIA']._serialized_end=850
-  _globals['_ASSIGNMENT']._serialized_start=852
-  _globals['_ASSIGNMENT']._serialized_end=895
-  _globals['_CREATETICKETREQUEST']._serialized_start=898
-  _globals['_CREATETICKETREQUEST']._serialized_end=1149
+  _globals['_TICKETCRITERIA']._serialized_end=953
+  _globals['_ASSIGNMENT']._serialized_start=955
+  _globals['_ASSIGNMENT']._serialized_end=998
+  _globals['_CREATETICKETREQUEST']._serialized_start=1001
+  _globals['_CREATETICKETREQUEST']._serialized_end=1252
   _globals['_CREATETICKETREQUEST_ATTRIBUTESENTRY']._serialized_start=586
   _globals['_CREATETICKETREQUEST_ATTRIBUTESENTRY']._serialized_end=635
-  _globals['_CREATETICKETRESPONSE']._serialized_start=1151
-  _globals['_CREATETICKETRESPONSE']._serialized_end=1218
-  _globals['_CONFIRMTICKETREQUEST']._serialized_start=1220
-  _globals['_CONFIRMTICKETREQUEST']._serialized_end=1281
-  _globals['_CONFIRMTICKETRESPONSE']._serialized_start=1283
-  _globals['_CONFIRMTICKETRESPONSE']._serialized_end=1351
-  _globals['_GETTICKETREQUEST']._serialized_start=1353
-  _globals['_GETTICKETREQUEST']._serialized_end=1390
-  _globals['_GETTICKETRESPONSE']._serialized_start=1392
-  _globals['_GETTICKETRESPONSE']._serialized_end=1456
-  _globals['_WATCHTICKETREQUEST']._serialized_start=1458
-  _globals['_WATCHTICKETREQUEST']._serialized_end=1497
-  _globals['_WATCHTICKETRESPONSE']._serialized_start=1499
-  _globals['_WATCHTICKETRESPONSE']._serialized_end=1565
-  _globals['_CANCELTICKETREQUEST']._serialized_start=1567
-  _globals['_CANCELTICKETREQUEST']._serialized_end=1627
-  _globals['_CANCELTICKETRESPONSE']._serialized_start=1629
-  _globals['_CANCELTICKETRESPONSE']._serialized_end=1696
-  _globals['_GETQUEUEREQUEST']._serialized_start=1698
-  _globals['_GETQUEUEREQUEST']._serialized_end=1819
-  _globals['_GETQUEUERESPONSE']._serialized_start=1822
-  _globals['_GETQUEUERESPONSE']._serialized_end=1962
-  _globals['_QUEUEPOOL']._serialized_start=1965
-  _globals['_QUEUEPOOL']._serialized_end=2251
-  _globals['_MATCHMAKINGSERVICE']._serialized_start=2458
-  _globals['_MATCHMAKINGSERVICE']._serialized_end=3065
+  _globals['_CREATETICKETRESPONSE']._serialized_start=1254
+  _globals['_CREATETICKETRESPONSE']._serialized_end=1321
+  _globals['_CONFIRMTICKETREQUEST']._serialized_start=1323
+  _globals['_CONFIRMTICKETREQUEST']._serialized_end=1384
+  _globals['_CONFIRMTICKETRESPONSE']._serialized_start=1386
+  _globals['_CONFIRMTICKETRESPONSE']._serialized_end=1454
+  _globals['_GETTICKETREQUEST']._serialized_start=1456
+  _globals['_GETTICKETREQUEST']._serialized_end=1493
+  _globals['_GETTICKETRESPONSE']._serialized_start=1495
+  _globals['_GETTICKETRESPONSE']._serialized_end=1559
+  _globals['_WATCHTICKETREQUEST']._serialized_start=1561
+  _globals['_WATCHTICKETREQUEST']._serialized_end=1600
+  _globals['_WATCHTICKETRESPONSE']._serialized_start=1602
+  _globals['_WATCHTICKETRESPONSE']._serialized_end=1668
+  _globals['_CANCELTICKETREQUEST']._serialized_start=1670
+  _globals['_CANCELTICKETREQUEST']._serialized_end=1730
+  _globals['_CANCELTICKETRESPONSE']._serialized_start=1732
+  _globals['_CANCELTICKETRESPONSE']._serialized_end=1799
+  _globals['_GETQUEUEREQUEST']._serialized_start=1802
+  _globals['_GETQUEUEREQUEST']._serialized_end=2026
+  _globals['_GETQUEUERESPONSE']._serialized_start=2029
+  _globals['_GETQUEUERESPONSE']._serialized_end=2169
+  _globals['_QUEUEPOOL']._serialized_start=2172
+  _globals['_QUEUEPOOL']._serialized_end=2561
+  _globals['_MATCHMAKINGSERVICE']._serialized_start=2768
+  _globals['_MATCHMAKINGSERVICE']._serialized_end=3375
 # @@protoc_insertion_point(module_scope)

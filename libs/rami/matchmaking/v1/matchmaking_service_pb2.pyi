@@ -189,6 +189,8 @@ class TicketCriteria(_message.Message):
     BOTS_ALLOWED_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     WEAKEST_BOT_FIELD_NUMBER: _builtins.int
+    TURN_TIME_LIMIT_FIELD_NUMBER: _builtins.int
+    ROUND_INTERVAL_FIELD_NUMBER: _builtins.int
     bots_allowed: _builtins.bool
     """Bots may fill the table after a wait."""
     bot: _builtins.str
@@ -207,6 +209,16 @@ class TicketCriteria(_message.Message):
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[_rules_pb2.RuleOptions]:
         """Rule options, at most 8; none means every default."""
 
+    @_builtins.property
+    def turn_time_limit(self) -> _duration_pb2.Duration:
+        """How long a person may take for a turn, 0 to 24 h; unset means 60 s and 0 means without a limit. Only tickets with the
+        same limit, and the same round_interval, meet at a table.
+        """
+
+    @_builtins.property
+    def round_interval(self) -> _duration_pb2.Duration:
+        """How long the next round is held back after a round, 0 to 60 s; unset means 0."""
+
     def __init__(
         self,
         *,
@@ -215,10 +227,12 @@ class TicketCriteria(_message.Message):
         bots_allowed: _builtins.bool = ...,
         bot: _builtins.str = ...,
         weakest_bot: _builtins.str = ...,
+        turn_time_limit: _duration_pb2.Duration | None = ...,
+        round_interval: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["round_interval", b"round_interval", "turn_time_limit", b"turn_time_limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "player_counts", b"player_counts", "rules", b"rules", "weakest_bot", b"weakest_bot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "player_counts", b"player_counts", "round_interval", b"round_interval", "rules", b"rules", "turn_time_limit", b"turn_time_limit", "weakest_bot", b"weakest_bot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -540,19 +554,29 @@ class GetQueueRequest(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TURN_TIME_LIMIT_FIELD_NUMBER: _builtins.int
+    ROUND_INTERVAL_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The most pools to return, 1 to 100; 0 means 50."""
     page_token: _builtins.str
     """From the previous answer."""
     @_builtins.property
     def player_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Numbers of seats, each 2 to 4, no number twice. With any, exactly the pools of these numbers and `rules` are told, whether
-        anybody waits there or not; without, every pool with waiting players.
+        """Numbers of seats, each 2 to 4, no number twice. With any, exactly the pools of these numbers, `rules` and times are told,
+        whether anybody waits there or not; without, every pool with waiting players.
         """
 
     @_builtins.property
     def rules(self) -> _containers.RepeatedCompositeFieldContainer[_rules_pb2.RuleOptions]:
         """Rule options of the pools asked for, at most 8; none means every default. Only with player_counts."""
+
+    @_builtins.property
+    def turn_time_limit(self) -> _duration_pb2.Duration:
+        """The limit for a turn in the pools asked for, as in TicketCriteria. Only with player_counts."""
+
+    @_builtins.property
+    def round_interval(self) -> _duration_pb2.Duration:
+        """The interval between rounds in the pools asked for, as in TicketCriteria. Only with player_counts."""
 
     def __init__(
         self,
@@ -561,10 +585,12 @@ class GetQueueRequest(_message.Message):
         rules: _abc.Iterable[_rules_pb2.RuleOptions] | None = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        turn_time_limit: _duration_pb2.Duration | None = ...,
+        round_interval: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["round_interval", b"round_interval", "turn_time_limit", b"turn_time_limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "player_counts", b"player_counts", "rules", b"rules"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "player_counts", b"player_counts", "round_interval", b"round_interval", "rules", b"rules", "turn_time_limit", b"turn_time_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -617,6 +643,8 @@ class QueuePool(_message.Message):
     MEDIAN_WAIT_FIELD_NUMBER: _builtins.int
     P95_WAIT_FIELD_NUMBER: _builtins.int
     ESTIMATED_WAIT_FIELD_NUMBER: _builtins.int
+    TURN_TIME_LIMIT_FIELD_NUMBER: _builtins.int
+    ROUND_INTERVAL_FIELD_NUMBER: _builtins.int
     seats: _builtins.int
     """The number of seats."""
     waiting_players: _builtins.int
@@ -643,6 +671,14 @@ class QueuePool(_message.Message):
         of those who wait, whose waits are longer than so far. Unset where that is not known.
         """
 
+    @_builtins.property
+    def turn_time_limit(self) -> _duration_pb2.Duration:
+        """How long a person may take for a turn; 0 for no limit."""
+
+    @_builtins.property
+    def round_interval(self) -> _duration_pb2.Duration:
+        """How long the next round is held back after a round."""
+
     def __init__(
         self,
         *,
@@ -653,10 +689,12 @@ class QueuePool(_message.Message):
         median_wait: _duration_pb2.Duration | None = ...,
         p95_wait: _duration_pb2.Duration | None = ...,
         estimated_wait: _duration_pb2.Duration | None = ...,
+        turn_time_limit: _duration_pb2.Duration | None = ...,
+        round_interval: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "round_interval", b"round_interval", "rules", b"rules", "turn_time_limit", b"turn_time_limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "rules", b"rules", "seats", b"seats", "waiting_players", b"waiting_players"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimated_wait", b"estimated_wait", "longest_wait", b"longest_wait", "median_wait", b"median_wait", "p95_wait", b"p95_wait", "round_interval", b"round_interval", "rules", b"rules", "seats", b"seats", "turn_time_limit", b"turn_time_limit", "waiting_players", b"waiting_players"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arami/store/v1/ticket.proto\x12\rrami.store.v1\"\xdf\x01\n\x0cStoredTicket\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x15\n\rplayer_counts\x18\x04 \x03(\r\x12)\n\x05rules\x18\x05 \x03(\x0b\x32\x1a.rami.store.v1.StoredRules\x12\x14\n\x0c\x62ots_allowed\x18\x06 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x07 \x01(\t\x12\r\n\x05skill\x18\x08 \x01(\x01\x12\x13\n\x0bweakest_bot\x18\t \x01(\t\x12\r\n\x05party\x18\n \x03(\t\"V\n\x0cStoredMember\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05skill\x18\x04 \x01(\x01\"\x8a\x01\n\x10StoredAttributes\x12\x43\n\nattributes\x18\x01 \x03(\x0b\x32/.rami.store.v1.StoredAttributes.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"M\n\x0bStoredRules\x12\x14\n\x0ctarget_score\x18\x01 \x01(\r\x12\x10\n\x08\x61\x63\x65_high\x18\x02 \x01(\x08\x12\x16\n\x0e\x64iscard_to_win\x18\x03 \x01(\x08\"\x85\x01\n\x0bStoredClaim\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12)\n\x05rules\x18\x03 \x01(\x0b\x32\x1a.rami.store.v1.StoredRules\x12)\n\x05seats\x18\x04 \x03(\x0b\x32\x1a.rami.store.v1.ClaimedSeat\"x\n\x0b\x43laimedSeat\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x0b\n\x03\x62ot\x18\x04 \x01(\t\x12\x11\n\tcreate_ms\x18\x05 \x01(\x04\x12\r\n\x05place\x18\x06 \x01(\r\"\x8e\x01\n\x0cStoredPlayer\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\n\n\x02mu\x18\x03 \x01(\x01\x12\r\n\x05sigma\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\r\x12\x0c\n\x04wins\x18\x06 \x01(\r\x12\x0b\n\x03\x62ot\x18\x07 \x01(\x08\x12\x11\n\tupdate_ms\x18\x08 \x01(\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arami/store/v1/ticket.proto\x12\rrami.store.v1\"\x8a\x02\n\x0cStoredTicket\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x15\n\rplayer_counts\x18\x04 \x03(\r\x12)\n\x05rules\x18\x05 \x03(\x0b\x32\x1a.rami.store.v1.StoredRules\x12\x14\n\x0c\x62ots_allowed\x18\x06 \x01(\x08\x12\x0b\n\x03\x62ot\x18\x07 \x01(\t\x12\r\n\x05skill\x18\x08 \x01(\x01\x12\x13\n\x0bweakest_bot\x18\t \x01(\t\x12\r\n\x05party\x18\n \x03(\t\x12)\n\x05tempo\x18\x0b \x01(\x0b\x32\x1a.rami.store.v1.StoredTempo\"V\n\x0cStoredMember\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05skill\x18\x04 \x01(\x01\"\x8a\x01\n\x10StoredAttributes\x12\x43\n\nattributes\x18\x01 \x03(\x0b\x32/.rami.store.v1.StoredAttributes.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"M\n\x0bStoredRules\x12\x14\n\x0ctarget_score\x18\x01 \x01(\r\x12\x10\n\x08\x61\x63\x65_high\x18\x02 \x01(\x08\x12\x16\n\x0e\x64iscard_to_win\x18\x03 \x01(\x08\"?\n\x0bStoredTempo\x12\x15\n\rturn_limit_ms\x18\x01 \x01(\r\x12\x19\n\x11round_interval_ms\x18\x02 \x01(\r\"\xb0\x01\n\x0bStoredClaim\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12)\n\x05rules\x18\x03 \x01(\x0b\x32\x1a.rami.store.v1.StoredRules\x12)\n\x05seats\x18\x04 \x03(\x0b\x32\x1a.rami.store.v1.ClaimedSeat\x12)\n\x05tempo\x18\x05 \x01(\x0b\x32\x1a.rami.store.v1.StoredTempo\"x\n\x0b\x43laimedSeat\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x0b\n\x03\x62ot\x18\x04 \x01(\t\x12\x11\n\tcreate_ms\x18\x05 \x01(\x04\x12\r\n\x05place\x18\x06 \x01(\r\"\x8e\x01\n\x0cStoredPlayer\x12\x0e\n\x06schema\x18\x01 \x01(\r\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\n\n\x02mu\x18\x03 \x01(\x01\x12\r\n\x05sigma\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\r\x12\x0c\n\x04wins\x18\x06 \x01(\r\x12\x0b\n\x03\x62ot\x18\x07 \x01(\x08\x12\x11\n\tupdate_ms\x18\x08 \x01(\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,19 +34,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._loaded_options = None
   _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._serialized_options = b'8\001'
   _globals['_STOREDTICKET']._serialized_start=46
-  _globals['_STOREDTICKET']._serialized_end=269
-  _globals['_STOREDMEMBER']._serialized_start=271
-  _globals['_STOREDMEMBER']._serialized_end=357
-  _globals['_STOREDATTRIBUTES']._serialized_start=360
-  _globals['_STOREDATTRIBUTES']._serialized_end=498
-  _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._serialized_start=449
-  _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._serialized_end=498
-  _globals['_STOREDRULES']._serialized_start=500
-  _globals['_STOREDRULES']._serialized_end=577
-  _globals['_STOREDCLAIM']._serialized_start=580
-  _globals['_STOREDCLAIM']._serialized_end=713
-  _globals['_CLAIMEDSEAT']._serialized_start=715
-  _globals['_CLAIMEDSEAT']._serialized_end=835
-  _globals['_STOREDPLAYER']._serialized_start=838
-  _globals['_STOREDPLAYER']._serialized_end=980
+  _globals['_STOREDTICKET']._serialized_end=312
+  _globals['_STOREDMEMBER']._serialized_start=314
+  _globals['_STOREDMEMBER']._serialized_end=400
+  _globals['_STOREDATTRIBUTES']._serialized_start=403
+  _globals['_STOREDATTRIBUTES']._serialized_end=541
+  _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._serialized_start=492
+  _globals['_STOREDATTRIBUTES_ATTRIBUTESENTRY']._serialized_end=541
+  _globals['_STOREDRULES']._serialized_start=543
+  _globals['_STOREDRULES']._serialized_end=620
+  _globals['_STOREDTEMPO']._serialized_start=622
+  _globals['_STOREDTEMPO']._serialized_end=685
+  _globals['_STOREDCLAIM']._serialized_start=688
+  _globals['_STOREDCLAIM']._serialized_end=864
+  _globals['_CLAIMEDSEAT']._serialized_start=866
+  _globals['_CLAIMEDSEAT']._serialized_end=986
+  _globals['_STOREDPLAYER']._serialized_start=989
+  _globals['_STOREDPLAYER']._serialized_end=1131
 # @@protoc_insertion_point(module_scope)

@@ -36,8 +36,11 @@ class StoredTicket(_message.Message):
     SKILL_FIELD_NUMBER: _builtins.int
     WEAKEST_BOT_FIELD_NUMBER: _builtins.int
     PARTY_FIELD_NUMBER: _builtins.int
+    TEMPO_FIELD_NUMBER: _builtins.int
     schema: _builtins.int
-    """The layout of this message, 1; a reader leaves out a layout that it does not know."""
+    """The layout of this message, 1, or 2 with a tempo; a reader leaves out a layout that it does not know, so that nobody is
+    seated at another tempo by a build that knows of none.
+    """
     player_id: _builtins.str
     """The player who waits."""
     display_name: _builtins.str
@@ -62,6 +65,10 @@ class StoredTicket(_message.Message):
     def party(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The other members of a party, by player id."""
 
+    @_builtins.property
+    def tempo(self) -> Global___StoredTempo:
+        """How fast the table is to play; only in layout 2."""
+
     def __init__(
         self,
         *,
@@ -75,10 +82,11 @@ class StoredTicket(_message.Message):
         skill: _builtins.float = ...,
         weakest_bot: _builtins.str = ...,
         party: _abc.Iterable[_builtins.str] | None = ...,
+        tempo: Global___StoredTempo | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tempo", b"tempo"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "display_name", b"display_name", "party", b"party", "player_counts", b"player_counts", "player_id", b"player_id", "rules", b"rules", "schema", b"schema", "skill", b"skill", "weakest_bot", b"weakest_bot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bots_allowed", b"bots_allowed", "display_name", b"display_name", "party", b"party", "player_counts", b"player_counts", "player_id", b"player_id", "rules", b"rules", "schema", b"schema", "skill", b"skill", "tempo", b"tempo", "weakest_bot", b"weakest_bot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -193,6 +201,32 @@ class StoredRules(_message.Message):
 Global___StoredRules: _TypeAlias = StoredRules  # noqa: Y015
 
 @_typing.final
+class StoredTempo(_message.Message):
+    """How fast a table plays; unset for the defaults of rooms."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_LIMIT_MS_FIELD_NUMBER: _builtins.int
+    ROUND_INTERVAL_MS_FIELD_NUMBER: _builtins.int
+    turn_limit_ms: _builtins.int
+    """In ms; 0 for no limit."""
+    round_interval_ms: _builtins.int
+    """In ms."""
+    def __init__(
+        self,
+        *,
+        turn_limit_ms: _builtins.int = ...,
+        round_interval_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["round_interval_ms", b"round_interval_ms", "turn_limit_ms", b"turn_limit_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoredTempo: _TypeAlias = StoredTempo  # noqa: Y015
+
+@_typing.final
 class StoredClaim(_message.Message):
     """A table whose tickets have been taken out of the queue and whose room is being created. It holds everything needed to
     create the room again with the same result, whichever process does it.
@@ -204,8 +238,9 @@ class StoredClaim(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     RULES_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
+    TEMPO_FIELD_NUMBER: _builtins.int
     schema: _builtins.int
-    """The layout of this message, 1."""
+    """The layout of this message, 1, or 2 with a tempo."""
     match_id: _builtins.bytes
     """The id of the match, 16 bytes: the key that makes the creation of the room idempotent."""
     @_builtins.property
@@ -216,6 +251,10 @@ class StoredClaim(_message.Message):
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClaimedSeat]:
         """Every seat in order, 2 to 4."""
 
+    @_builtins.property
+    def tempo(self) -> Global___StoredTempo:
+        """How fast the table is to play; only in layout 2."""
+
     def __init__(
         self,
         *,
@@ -223,10 +262,11 @@ class StoredClaim(_message.Message):
         match_id: _builtins.bytes = ...,
         rules: Global___StoredRules | None = ...,
         seats: _abc.Iterable[Global___ClaimedSeat] | None = ...,
+        tempo: Global___StoredTempo | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules", "tempo", b"tempo"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "rules", b"rules", "schema", b"schema", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "rules", b"rules", "schema", b"schema", "seats", b"seats", "tempo", b"tempo"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
