@@ -192,7 +192,8 @@ test("a replay that was tampered with is refused at the place", async () => {
   expect(await fault((replay) => replay.rounds[0]?.seed.fill(7))).toBe("seed 1/0");
   expect(await fault((replay) => replay.header?.commitment.fill(7))).toBe("commitment 0/0");
   expect(await fault((replay) => replay.header?.entropies[0]?.fill(7))).toBe("entropy 0/0");
-  expect(await fault((replay) => replay.rounds[0]?.actions.splice(1, 1))).toMatch(/^action 1\/2/);
+  // Without the first draw whatever comes next is played too early; a meld that is missing shows much later.
+  expect(await fault((replay) => replay.rounds[0]?.actions.shift())).toBe("action 1/1");
   expect(
     await fault((replay) => {
       const result = replay.rounds[0]?.result;
