@@ -32,6 +32,16 @@ def store_url(embedded_store: EmbeddedStore) -> str:
     return embedded_store.url
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that may take minutes come first: whoever meets them last would keep everybody else waiting."""
+
+    def limit(item: pytest.Item) -> float:
+        marker = item.get_closest_marker("timeout")
+        return float(marker.args[0]) if marker is not None else 0.0
+
+    items.sort(key=limit, reverse=True)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Where every tool must be there, a skipped test is a failure."""
     if os.environ.get("RAMI_TESTS_NO_SKIPS") and exitstatus == pytest.ExitCode.OK:
