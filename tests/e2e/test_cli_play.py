@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from typing import TYPE_CHECKING
 
 from rami.game.v1 import room_pb2
 from rami_client import Client
-from support.commands import Command, names_in, rami
+from support.commands import names_in, rami
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from support.cluster import Cluster
+
 PROMPT = "Your move (? help, q quit): "
-
-
-async def start(up: Command) -> dict[str, str]:
-    addresses: dict[str, str] = json.loads(await up.read_until("\n"))
-    return addresses
 
 
 def choice(output: str) -> str:
@@ -30,62 +25,57 @@ def choice(output: str) -> str:
     return hand.split()[1].translate(str.maketrans("♣♦♥♠", "cdhs"))
 
 
-async def test_a_person_plays_a_match_through_the_edge_and_others_watch_and_read_it(tmp_path: Path) -> None:
-    settings = {"RAMI_BOT_PACE_SECONDS": "0.01"}
-    async with rami("up", "--edge", "--json", "--ports", "auto", folder=tmp_path, **settings) as up:
-        addresses = await start(up)
-        targets = ("--game", addresses["edge"], "--matchmaking", addresses["edge"])
-        play = ("play", *targets, "--seats", "2", "--level", "easy", "--target", "1", "--save", "saved")
-        async with rami(*play, folder=tmp_path) as person:
+async def test_a_person_plays_a_match_through_the_edge_and_others_watch_and_read_it(
+    whole_cluster: Cluster, tmp_path: Path
+) -> None:
+    edge = whole_cluster.edge
+    assert edge is not None
+    targets = ("--game", edge, "--matchmaking", edge)
+    play = ("play", *targets, "--seats", "2", "--level", "easy", "--target", "1", "--save", "saved")
+    async with rami(*play, folder=tmp_path) as person:
+        await person.read_until(PROMPT)
+        for typed, answer in (
+            ("?", "Type a number of the list"),
+            ("99", "there is no number 99"),
+            ("nonsense", "is not understood"),
+            ("5h 6h 7h", "draw first"),
+        ):
+            person.type(typed)
             await person.read_until(PROMPT)
-            for typed, answer in (
-                ("?", "Type a number of the list"),
-                ("99", "there is no number 99"),
-                ("nonsense", "is not understood"),
-                ("5h 6h 7h", "draw first"),
-            ):
-                person.type(typed)
-                await person.read_until(PROMPT)
-                assert answer in person.output
-            while "Final standings" not in person.output:
-                person.type(choice(person.output))
-                await person.read_until(": " if "wins the match" not in person.output else "standings")
-            assert await person.finish() == 0
-        assert "steps of the receipt, and all agree" in person.output
-        (file,) = (tmp_path / "saved").glob("*.replay.json")
-        room = file.name.partition(".")[0]
+            assert answer in person.output
+        while "Final standings" not in person.output:
+            person.type(choice(person.output))
+            await person.read_until(": " if "wins the match" not in person.output else "standings")
+        assert await person.finish() == 0
+    assert "steps of the receipt, and all agree" in person.output
+    (file,) = (tmp_path / "saved").glob("*.replay.json")
+    room = file.name.partition(".")[0]
 
-        async with rami("replay", room, *targets, folder=tmp_path) as replay:
-            assert await replay.finish() == 0
-        assert "Replay verified" in replay.output
-        async with rami("watch", "p0-aaaaaaaaaaaaaaaa", *targets, folder=tmp_path) as watch:
-            assert await watch.finish() == 1
-        assert "ROOM_NOT_FOUND" in watch.output
-        async with rami("watch", room, *targets, folder=tmp_path) as late:
-            assert await late.finish() == 0
-        assert " the match\n" in late.output
-        assert "Final standings" in late.output
-        up.process.send_signal(signal.SIGTERM)
-        assert await up.finish() == 0
+    async with rami("replay", room, *targets, folder=tmp_path) as replay:
+        assert await replay.finish() == 0
+    assert "Replay verified" in replay.output
+    async with rami("watch", "p0-aaaaaaaaaaaaaaaa", *targets, folder=tmp_path) as watch:
+        assert await watch.finish() == 1
+    assert "ROOM_NOT_FOUND" in watch.output
+    async with rami("watch", room, *targets, folder=tmp_path) as late:
+        assert await late.finish() == 0
+    assert " the match\n" in late.output
+    assert "Final standings" in late.output
 
 
-async def test_a_match_of_bots_is_watched_to_its_end(tmp_path: Path) -> None:
-    async with rami("up", "--json", "--ports", "auto", folder=tmp_path) as up:
-        addresses = await start(up)
-        game, matchmaking = addresses["game"], addresses["matchmaking"]
-        async with Client.connect(game=game, matchmaking=matchmaking) as client:
-            await client.sign_in_as_guest("Host")
-            options = room_pb2.RoomOptions(seats=2, spectators_allowed=True)
-            room = await client.create_room(options, bots={0: "easy", 1: "easy"}, observe=True)
-            targets = ("--game", game, "--matchmaking", matchmaking)
-            async with rami("watch", room.room_id, *targets, folder=tmp_path) as watch:
-                await watch.read_until(f"Watching room {room.room_id}.")
-                await client.start_match(room.room_id)
-                assert await watch.finish() == 0
-        assert " the match\nFinal standings" in watch.output
-        assert "Easy 1 draws from the stock" in watch.output
-        up.process.send_signal(signal.SIGTERM)
-        assert await up.finish() == 0
+async def test_a_match_of_bots_is_watched_to_its_end(whole_cluster: Cluster, tmp_path: Path) -> None:
+    game, matchmaking = whole_cluster.game, whole_cluster.matchmaking
+    async with Client.connect(game=game, matchmaking=matchmaking) as client:
+        await client.sign_in_as_guest("Host")
+        options = room_pb2.RoomOptions(seats=2, spectators_allowed=True)
+        room = await client.create_room(options, bots={0: "easy", 1: "easy"}, observe=True)
+        targets = ("--game", game, "--matchmaking", matchmaking)
+        async with rami("watch", room.room_id, *targets, folder=tmp_path) as watch:
+            await watch.read_until(f"Watching room {room.room_id}.")
+            await client.start_match(room.room_id)
+            assert await watch.finish() == 0
+    assert " the match\nFinal standings" in watch.output
+    assert "Easy 1 draws from the stock" in watch.output
 
 
 async def test_a_hint_is_shown_and_leaving_ends_the_cluster_that_was_started(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def pid_of(up: Command, module: str) -> int:
     raise AssertionError(module)
 
 
-async def test_up_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+async def test_up_serves_until_it_is_told_to_stop_and_its_clients_give_up(tmp_path: Path) -> None:
+    retry = RetryPolicy(attempts=2, first_backoff_seconds=0.01, give_up_after_seconds=0.2)
     async with rami("up", "--json", "--ports", "auto", "--game-replicas", "2", folder=tmp_path) as up:
         addresses = await addresses_of(up)
         assert set(addresses) == {"game", "game_replicas", "ai", "matchmaking", "edge", "redis", "metrics"}
@@ -51,8 +52,15 @@ async def test_up_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
                 assert await client.list_rooms() == []
         logs = {path.name for path in (tmp_path / "build" / "logs").iterdir()}
         assert logs == {"store.log", "ai.log", "game.log", "game-2.log", "matchmaking.log"}
-        up.process.send_signal(signal.SIGTERM)
-        assert await up.finish() == 0
+        game, matchmaking = str(addresses["game"]), str(addresses["matchmaking"])
+        async with Client.connect(game=game, matchmaking=matchmaking, retry=retry) as client:
+            await client.sign_in_as_guest("Ada")
+            room = await client.create_room(room_pb2.RoomOptions(seats=2), bots={1: "easy"})
+            async with client.table(room.room_id, seat=0) as table:
+                up.process.send_signal(signal.SIGTERM)
+                assert await up.finish() == 0
+                await eventually(lambda: table.ended, "the table gives up")
+                assert isinstance(table.error, UnavailableError)
         assert up.output.endswith("Stopping everything …\n")
         assert up.descendants() == []
     assert names_in(tmp_path) == ["build"]
@@ -101,18 +109,3 @@ async def test_wrong_settings_end_the_start_with_the_service_own_words(tmp_path:
         assert await up.finish() == 1
         assert "RAMI_KEPT_ROOMS" in up.output
         assert up.descendants() == []
-
-
-async def test_a_client_of_a_stopped_cluster_gives_up(tmp_path: Path) -> None:
-    retry = RetryPolicy(attempts=2, first_backoff_seconds=0.01, give_up_after_seconds=0.2)
-    async with rami("up", "--json", "--ports", "auto", folder=tmp_path) as up:
-        addresses = await addresses_of(up)
-        game, matchmaking = str(addresses["game"]), str(addresses["matchmaking"])
-        async with Client.connect(game=game, matchmaking=matchmaking, retry=retry) as client:
-            await client.sign_in_as_guest("Ada")
-            room = await client.create_room(room_pb2.RoomOptions(seats=2), bots={1: "easy"})
-            async with client.table(room.room_id, seat=0) as table:
-                up.process.send_signal(signal.SIGTERM)
-                assert await up.finish() == 0
-                await eventually(lambda: table.ended, "the table gives up")
-                assert isinstance(table.error, UnavailableError)
