@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from support.cluster import Cluster
 
 
-HASTY = ("--think=0", "--pause=0", "--disconnect=0.05", "--cancel=0.3")
+HASTY = ("--think=0", "--pause=0", "--disconnect=0.2", "--cancel=0.5")
 
 
 async def load(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -24,7 +24,7 @@ async def load(folder: Path, *arguments: str) -> tuple[int, str]:
 
 async def test_players_queue_play_and_lose_their_connections(whole_cluster: Cluster, tmp_path: Path) -> None:
     target = (f"--target={whole_cluster.game}", f"--matchmaking={whole_cluster.matchmaking}")
-    code, output = await load(tmp_path, "--players=6", "--minutes=0.15", *HASTY, *target)
+    code, output = await load(tmp_path, "--players=6", "--minutes=0.1", *HASTY, *target)
     assert code == 0, output
     report = json.loads((tmp_path / "load.json").read_text())
     rows = {row.get("name", row["kind"]): row for row in report["results"]}
@@ -46,7 +46,7 @@ async def test_too_few_tokens_are_refused_before_anything_is_done(tmp_path: Path
 
 
 async def test_a_cluster_that_is_away_is_told_as_errors(tmp_path: Path) -> None:
-    code, output = await load(tmp_path, "--players=1", "--minutes=0.05", "--target=127.0.0.1:1")
+    code, output = await load(tmp_path, "--players=1", "--minutes=0.01", "--target=127.0.0.1:1")
     assert code == 0, output
     report = json.loads((tmp_path / "load.json").read_text())
     assert [row["count"] for row in report["results"] if row["kind"] == "step"] == [0, 0, 0, 0]
