@@ -96,7 +96,12 @@ async def test_v7_a_bot_service_that_dies_is_made_up_for(store_url: str, bots: F
         process.kill()
         await process.wait()
     async with game_cluster(
-        store_url, ai_address=bots.target, bot_services=f"magpie={address}", decision_patience_seconds=0
+        store_url,
+        ai_address=bots.target,
+        bot_services=f"magpie={address}",
+        decision_patience_seconds=0,
+        max_turns_per_round=8,
+        max_turns_per_match=8,
     ) as cluster:
         assert await play(cluster) == {(0, event_pb2.ACTION_SOURCE_BOT), (1, event_pb2.ACTION_SOURCE_FALLBACK)}
         assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") > 0

@@ -16,7 +16,7 @@ from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK, verify_replay
 from rami_wire import action_to_proto, replay_record
 from support.game_bots import FakeBots, Misbehaviour, at_random, first, illegal, refusing, silent
-from support.game_cluster import NO_BOTS, game_cluster, request_id, room_options
+from support.game_cluster import CALL_SECONDS, NO_BOTS, game_cluster, request_id, room_options
 from support.game_streams import PlayStream, Watch, play_over
 from support.waiting import eventually
 
@@ -153,12 +153,18 @@ async def test_a_service_that_is_busy_or_away_for_a_moment_is_waited_for(
 
 
 async def test_a_service_that_stays_away_is_not_waited_for_twice(store_url: str) -> None:
-    """Forty times the patience is longer than a test may take."""
+    """So many times the patience is longer than the test waits for the end of the match."""
+    turns, patience = 8, 3
+    assert 2 * turns * patience > CALL_SECONDS
     async with game_cluster(
-        store_url, ai_address=NO_BOTS, max_turns_per_round=20, max_turns_per_match=20, decision_patience_seconds=3
+        store_url,
+        ai_address=NO_BOTS,
+        max_turns_per_round=turns,
+        max_turns_per_match=turns,
+        decision_patience_seconds=patience,
     ) as cluster:
         await bots_only(cluster, target=1000)
-        assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") == 40
+        assert cluster.sample("rami_game_fallbacks_total", cause="unavailable") == 2 * turns
 
 
 async def test_decisions_say_whether_people_wait(game: Cluster, bots: FakeBots) -> None:

@@ -14,6 +14,9 @@ from support.waiting import eventually
 if TYPE_CHECKING:
     from support.game_cluster import Cluster
 
+BUSY_TABLES = 5
+"""More than one worker and two who queue for it can serve."""
+
 
 async def bots_only(cluster: Cluster, number: int) -> str:
     host = cluster.player(f"host{number}")
@@ -27,7 +30,7 @@ async def test_people_keep_their_bots_while_tables_of_bots_wait(store_url: str) 
         serving(workers=1, queue_limit=2) as ai,
         game_cluster(store_url, ai_address=f"127.0.0.1:{ai.app.port}", decision_timeout_seconds=20) as cluster,
     ):
-        rooms = [await bots_only(cluster, number) for number in range(8)]
+        rooms = [await bots_only(cluster, number) for number in range(BUSY_TABLES)]
         await eventually(
             lambda: cluster.sample("rami_game_bot_decisions_total", level="hard", outcome="resource_exhausted") > 0,
             "more is asked than can be decided",
