@@ -64,7 +64,7 @@ def fingerprint_of_games() -> str:
             start_round(match, shuffled(rng))
             while match.phase in (Phase.DRAW, Phase.PLAY):
                 view = view_of_turn(match)
-                action = bot.policy(view, legal_actions_for(view), rng.getrandbits(64), time_for(24))
+                action = bot.policy(view, legal_actions_for(view), rng.getrandbits(64), time_for(8))
                 digest.update(format_action(action).encode())
                 assert view.viewer is not None
                 apply(match, view.viewer, action)
@@ -74,7 +74,7 @@ def fingerprint_of_games() -> str:
 def test_decisions_are_the_same_in_every_process() -> None:
     code = "from unit.bots.test_bots import fingerprint_of_games; print(fingerprint_of_games())"
     expected = fingerprint_of_games()
-    for hash_seed in ("0", "1", "4242"):
+    for hash_seed in ("0", "4242"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TESTS)}
         result = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True

@@ -103,7 +103,7 @@ def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
 
 
 def measured(folder: Path, part: str) -> dict[str, Any]:
-    result = CliRunner().invoke(app, ["bench", part, "--runs", "1", "--seconds", "1.5", "--folder", str(folder)])
+    result = CliRunner().invoke(app, ["bench", part, "--runs", "1", "--seconds", "0.5", "--folder", str(folder)])
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads((folder / f"{part}.json").read_text())
     return {row["name"]: row for row in found["results"]}
