@@ -52,9 +52,9 @@ class StoreView:
         return {key.decode() for key in cast("list[bytes]", self.client.keys("*"))}
 
     def room_keys(self) -> set[str]:
-        """Every key that belongs to single rooms; not those of players, who host several."""
+        """Every key that belongs to single rooms; not those of players, who have several."""
         names = {key: key.partition("}:")[2] for key in self.all_keys()}
-        return {key for key, name in names.items() if name not in PERPETUAL and not name.startswith("host:")}
+        return {key for key, name in names.items() if name not in PERPETUAL and not name.startswith(("host:", "own:"))}
 
     def entries(self, room_id: str) -> set[str]:
         """The perpetual sets of its partition that name a room."""
