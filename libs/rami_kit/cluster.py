@@ -207,7 +207,7 @@ class ClusterRouter:
             if ordered != self._masters:
                 _log.info("the masters of the cluster are %s", ", ".join(str(node.address) for node in ordered))
                 self._masters = ordered
-        for place in self._nodes.keys() - masters.keys() - self._retiring.keys():
+        for place in sorted(self._nodes.keys() - masters.keys() - self._retiring.keys()):
             # Whatever was sent there is answered, or has timed out, by then.
             self._retiring[place] = self._loop.call_later(2 * self._timeout, self._retire, place)
         if changed:

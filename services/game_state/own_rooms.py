@@ -59,7 +59,7 @@ class OwnRooms:
     def committed(self, room: Room, committed: CommittedStep) -> None:
         """A step was committed by this process."""
         if room.status == Status.CLOSED:
-            for player_id in _people(room):
+            for player_id in sorted(_people(room)):
                 self.drop(player_id, room.room_id)
             return
         seated: set[str] = set()
@@ -68,7 +68,7 @@ class OwnRooms:
                 seated |= _people(room)
             elif change.seat_changed.cause in _SITTING_DOWN:
                 seated.add(change.seat_changed.seat.player.player_id)
-        for player_id in seated:
+        for player_id in sorted(seated):
             self.note(player_id, room)
 
     def note(self, player_id: str, room: Room) -> None:
