@@ -13,15 +13,20 @@ from unittest.mock import patch
 
 from game_state.creation import RoomMaker
 from game_state.repository import RoomRepository
-from matchmaking import scripts
+from matchmaking import game_rooms, scripts
 from matchmaking.claims import ClaimFinisher
+from rami.game.v1 import match_room_service_pb2 as messages
+from rami.game.v1 import room_pb2
+from rami_kit import keys
 from rami_kit.redis_store import Script
+from sim.plan import Kind
 from support import chaos_broken_game as game
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from game_state.room import Room
+    from matchmaking.records import Claim
 
 
 def claims_of_anybody() -> None:
@@ -48,6 +53,37 @@ def another_room_each_time() -> None:
     game._replace(RoomMaker, "room_id", fresh)
 
 
+def another_rematch_each_time() -> None:
+    """Everybody who asks for the rematch gets one of their own."""
+    room_id = RoomMaker.room_id
+
+    def fresh(self: RoomMaker, *parts: str) -> str:
+        return room_id(self, *parts, os.urandom(8).hex()) if parts[0] == "rematch" else room_id(self, *parts)
+
+    game._replace(RoomMaker, "room_id", fresh)
+
+
+def split_parties() -> None:
+    """Of a party only the leader gets a seat."""
+    room_request = game_rooms.room_request
+
+    def request(claim: Claim) -> messages.CreateMatchRoomRequest:
+        asked, seen = room_request(claim), set()
+        for place, seat in enumerate(claim.seats):
+            if seat.ticket_id and seat.ticket_id in seen:
+                asked.seats[place].CopyFrom(messages.MatchSeat(bot=room_pb2.SeatedBot(bot="easy")))
+            seen.add(seat.ticket_id)
+        return asked
+
+    game._replace_in(game_rooms, "room_request", request)
+
+
+def keys_of_two_slots() -> None:
+    """What is due in a room is kept with those of another partition: one server does not mind."""
+    due_key = keys.due_key
+    game._replace_in(keys, "due_key", lambda partition: due_key(partition + 1))
+
+
 def hasty_repeats() -> None:
     """Who asks again is told that it is done, durable or not."""
 
@@ -65,10 +101,16 @@ def _change(name: str, old: str, new: str) -> None:
 
 
 _TABLE = (*game.BREAKS, hasty_repeats)
-_QUEUE = (claims_of_anybody, no_take_over, another_room_each_time)
-_ALL = {each.__name__: each for each in (*_TABLE, *_QUEUE)}
-BREAKS = tuple(each.__name__ for each in _TABLE)
-QUEUE_BREAKS = tuple(each.__name__ for each in _QUEUE)
+_CLUSTER = (keys_of_two_slots,)
+_ROOM = (another_rematch_each_time,)
+_QUEUE = (claims_of_anybody, no_take_over, another_room_each_time, split_parties)
+_ALL = {each.__name__: each for each in (*_TABLE, *_CLUSTER, *_ROOM, *_QUEUE)}
+BREAKS = {
+    **dict.fromkeys((each.__name__ for each in (*_TABLE, *_CLUSTER)), Kind.TABLE),
+    **dict.fromkeys((each.__name__ for each in _ROOM), Kind.ROOM),
+    **dict.fromkeys((each.__name__ for each in _QUEUE), Kind.QUEUE),
+}
+"""Every break, and the kind of run that it shows in."""
 
 
 @contextmanager
@@ -89,4 +131,4 @@ def broken(name: str) -> Iterator[None]:
             setattr(owner, attribute, value)
 
 
-__all__ = ["BREAKS", "QUEUE_BREAKS", "broken"]
+__all__ = ["BREAKS", "broken"]

@@ -7,6 +7,7 @@ keys of several slots, and an error in the midst of a script that finds a key wh
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 from rami_kit import keys as names
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from sim.world import Loop, Machine, Trace
 
 MASTERS: Final = 3
-PARTITIONS: Final = 4
-"""Enough for every master to have some: of the rooms, or the queue."""
+PARTITIONS: Final = 2
+_BOUNDS: Final = (0, SLOT_COUNT // 2, SLOT_COUNT * 4 // 5, SLOT_COUNT)
+"""Where the slots of each master begin at first: one has the queue, and each of the others a part of the rooms."""
 PORT: Final = 6379
 URL: Final = "redis+cluster://" + ",".join(f"store-{number}:{PORT}" for number in range(MASTERS))
 _TAGS: Final = (*(names.partition_tag(number) for number in range(PARTITIONS)), "{mm}")
@@ -114,7 +116,6 @@ class ClusterStore:
         parts = (loop, weather, runner, trace, list(scripts))
         self._servers = [ClusterServer(self, number, *parts) for number in range(MASTERS)]
         self.upheaval = self._servers[0].upheaval
-        self._bounds = [SLOT_COUNT * number // MASTERS for number in range(MASTERS + 1)]
         self._elsewhere: dict[int, ClusterServer] = {}
         """Slots that are no longer where they were at first."""
         self._moving: dict[int, ClusterServer] = {}
@@ -147,13 +148,13 @@ class ClusterStore:
 
     def ranges(self) -> list[tuple[int, int, ClusterServer]]:
         """First and last slot of each range, and its master."""
-        cuts = sorted({*self._bounds, *self._elsewhere, *(slot + 1 for slot in self._elsewhere)} - {SLOT_COUNT})
+        cuts = sorted({*_BOUNDS, *self._elsewhere, *(slot + 1 for slot in self._elsewhere)} - {SLOT_COUNT})
         return [
             (first, last - 1, self._owner(first)) for first, last in zip(cuts, [*cuts[1:], SLOT_COUNT], strict=True)
         ]
 
     def _owner(self, slot: int) -> ClusterServer:
-        return self._elsewhere.get(slot) or self._servers[slot * MASTERS // SLOT_COUNT]
+        return self._elsewhere.get(slot) or self._servers[bisect_right(_BOUNDS, slot) - 1]
 
     def check(self, server: ClusterServer, name: bytes, keys: Sequence[bytes], *, asking: bool) -> None:
         """Raises CommandError where a server is not the one to ask for these keys, or not now."""

@@ -161,7 +161,7 @@ class Plan:
 def plan_for(seed: int) -> Plan:
     """The schedule of a seed."""
     chance = random.Random(f"plan-{seed}")
-    kind = chance.choices((Kind.TABLE, Kind.ROOM, Kind.QUEUE), weights=(11, 5, 4))[0]
+    kind = chance.choices((Kind.TABLE, Kind.ROOM, Kind.QUEUE), weights=(13, 4, 3))[0]
     people = chance.choice((1, 2, 2, 2, 3) if kind is Kind.TABLE else (2, 2, 3))
     seats = max(people, chance.choice((2, 2, 2, 3, 4)))
     parties = 0
@@ -169,8 +169,8 @@ def plan_for(seed: int) -> Plan:
         people, seats = chance.choice((2, 3, 4)), 2
         if chance.random() < 0.5:
             parties, seats = chance.randint(1, people // 2), 3
-    masters = 3 if chance.random() < 0.25 else 1
-    long = chance.random() < 0.15
+    masters = 3 if chance.random() < 0.12 else 1
+    long = chance.random() < 0.1
     return Plan(
         seed=seed,
         kind=kind,

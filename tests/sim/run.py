@@ -134,7 +134,7 @@ class Run:
                 plan.masters,
                 **common,
                 lease_seconds=0.5,
-                sweep_seconds=0.3,
+                sweep_seconds=0.6,
                 heartbeat_seconds=1.5,
                 decision_timeout_seconds=0.4,
                 entropy_window_seconds=0.2,

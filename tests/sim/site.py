@@ -22,6 +22,7 @@ import game_state.validation
 import rami_kit.app
 import rami_kit.channels
 import rami_kit.finished_stream
+import rami_kit.instruments
 import rami_kit.redis_store
 import rami_kit.store_node
 from ai_decision.deciding import decide
@@ -307,6 +308,8 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
         (rami_kit.app, "version", lambda _name: "0"),
         (rami_kit.app, "READINESS_SECONDS", 0.5),
         (App, "_add_reflection", lambda _self: None),
+        # Children of metrics are made when they are used: most of what a start costs is making all beforehand.
+        (rami_kit.instruments.Family, "prepare", lambda *_: None),
         (CollectorRegistry, "register", lambda _self, _collector: None),
         (game_state.service, "RuleSheets", _SharedSheets),
         (game_state.feeds, "Feed", _Feed),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sim.links import Weather
     from sim.lua import Runs, ScriptRunner
     from sim.plan import Fault
-    from sim.world import Loop, Machine, Trace
+    from sim.world import Handle, Loop, Machine, Trace
 
 _MORE: Final = object()
 
@@ -63,7 +63,7 @@ class Connection:
         self.channels: dict[bytes, None] = {}
         self.waiting: deque[list[bytes]] = deque()
         """Commands that the server has not come to yet."""
-        self.blocked: asyncio.TimerHandle | None = None
+        self.blocked: Handle | None = None
         """Set while a WAIT of this connection waits; then also what it is answered with in the end."""
         self.blocked_replies: tuple[Any, Any] = (None, None)
         self.written = 0

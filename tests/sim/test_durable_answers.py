@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sim.site import Site
 
-PLAN = replace(plan_for(0), kind=Kind.TABLE, seats=2, people=1, turn_limit=0, bot_pace=30.0, faults=())
+PLAN = replace(plan_for(0), kind=Kind.TABLE, masters=1, seats=2, people=1, turn_limit=0, bot_pace=30.0, faults=())
 
 
 async def ask(player: Player, method: str, request: Any) -> Any:
@@ -43,13 +43,14 @@ def test_a_repeat_waits_for_what_the_first_answer_waited_for(durability: str) ->
 
 async def story(run: Run, site: Site) -> None:
     await run.start_hosts(site)
+    store = site.store.servers[0]
     player = Player(site, run.journal, "p0", think_seconds=0)
     create = pb.CreateRoomRequest(
         request_id=new_request_id(), options=options_of(run.plan), bots=[pb.BotSeat(seat=1, bot="easy")]
     )
-    site.store.stop_replicating()
+    store.stop_replicating()
     assert [await ask(player, "CreateRoom", create) for _ in range(2)] == ["UNAVAILABLE", "UNAVAILABLE"]
-    site.store.catch_up()
+    store.catch_up()
     room_id = (await ask(player, "CreateRoom", create)).room.room_id
     player.sit(room_id, 0)
     async with player.client.table(room_id) as table:
@@ -62,9 +63,9 @@ async def story(run: Run, site: Site) -> None:
             expected_version=table.version,
             action=action_to_proto(table.legal_actions[0]),
         )
-    site.store.stop_replicating()
+    store.stop_replicating()
     assert [await ask(player, "SubmitAction", submit) for _ in range(3)] == ["UNAVAILABLE"] * 3
-    site.store.catch_up()
+    store.catch_up()
     answer = await ask(player, "SubmitAction", submit)
     assert answer.event.version == submit.expected_version + 1
     await player.leave()

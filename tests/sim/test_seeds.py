@@ -10,8 +10,8 @@ import pytest
 from sim.plan import Deed, Kind, plan_for
 from sim.run import run_seed
 
-PARTS = 48
-SEEDS_A_PART = 25
+PARTS = 30
+SEEDS_A_PART = 50
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -33,3 +33,5 @@ def test_the_schedules_have_every_fault_and_every_kind_of_run() -> None:
     assert {plan.kind for plan in plans} == set(Kind)
     assert {plan.durability for plan in plans} == {"memory", "fsync", "replica"}
     assert {plan.seats for plan in plans} == {2, 3, 4}
+    assert {plan.masters for plan in plans} == {1, 3}
+    assert {plan.parties for plan in plans} == {0, 1, 2}

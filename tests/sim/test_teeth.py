@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sim.breaks import BREAKS, QUEUE_BREAKS, broken
+from sim.breaks import BREAKS, broken
 from sim.plan import Deed, Fault, Kind, Plan, plan_for
 from sim.run import Run
 
@@ -22,6 +22,7 @@ NEEDS = {
     "silent_rewind": Deed.FAIL_OVER,
     "hasty_repeats": Deed.FAIL_OVER,
     "no_take_over": Deed.TRAP,
+    "keys_of_two_slots": Deed.MOVE_SLOT,
 }
 """Breaks that show only where such a fault strikes; the others are looked for in every schedule."""
 
@@ -35,11 +36,13 @@ def quiet() -> Iterator[None]:
 
 def plans(name: str) -> Iterator[Plan]:
     """The schedules in which a break is looked for."""
-    kind, deed = Kind.QUEUE if name in QUEUE_BREAKS else Kind.TABLE, NEEDS.get(name)
+    kind, deed = BREAKS[name], NEEDS.get(name)
     for seed in range(10_000):
         plan = plan_for(seed)
         if name == "no_commit_id":
             yield failing_over(plan)
+        elif name == "split_parties" and not plan.parties:
+            continue
         elif plan.kind is kind and (deed is None or any(fault.deed is deed for fault in plan.faults)):
             yield plan
 
@@ -50,11 +53,13 @@ def failing_over(plan: Plan) -> Plan:
     Only then may a replica hold another step of the same number than the store does, which is rare otherwise.
     """
     faults = tuple(Fault(0.3 + number * 0.25, Deed.FAIL_OVER, 0.1, "game-0", share=0.1) for number in range(4))
-    table = replace(plan, kind=Kind.TABLE, durability="memory", seats=2, people=2, spectators=0, by_calls=1.0)
+    table = replace(
+        plan, kind=Kind.TABLE, durability="memory", masters=1, seats=2, people=2, spectators=0, by_calls=1.0
+    )
     return replace(table, turns=8, rounds=3, target=50, turn_limit=2.0, think=0.01, faults=faults)
 
 
-@pytest.mark.parametrize("name", [*BREAKS, *QUEUE_BREAKS])
+@pytest.mark.parametrize("name", BREAKS)
 def test_a_broken_build_is_caught(name: str) -> None:
     with broken(name):
         for number, plan in enumerate(plans(name)):
