@@ -203,7 +203,7 @@ class Cluster:
         directory.mkdir()
         command = (
             *(sys.executable, "-m", store_process.__name__, str(directory)),
-            *("--orphan-removes", str(folder)),
+            *("--orphan-of", str(os.getpid()), str(folder)),
         )
         spec = ChildSpec("store", command, {**os.environ, **self._options.environment}, _pinned_store)
         return str((await supervisor.start(spec))["url"])

@@ -1,10 +1,10 @@
 """The embedded store as a process of its own, so that it can be supervised, restarted and ended like any other.
 
-    python -m rami_cli.store_process DIRECTORY [--orphan-removes FOLDER]
+    python -m rami_cli.store_process DIRECTORY [--orphan-of PID FOLDER]
 
 Keeps the data in DIRECTORY, so that a restart brings everything back: where RAMI_DURABILITY is fsync, with all that was
-acknowledged. Listens on the port that RAMI_STORE_PORT names, or on a free one. Ends when its server does. When its
-parent has died it removes FOLDER at its end, which nobody else is left to do.
+acknowledged. Listens on the port that RAMI_STORE_PORT names, or on a free one. Ends when its server does. When the
+process PID is dead by then it removes FOLDER, which nobody else is left to do.
 """
 
 from __future__ import annotations
@@ -75,6 +75,21 @@ def is_alive(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
+def is_dead(pid: int) -> bool:
+    """Whether a process has ended, as far as it will do anything more.
+
+    The system tells children of the death of the thread that has started them. While other threads of a killed
+    process wait for a busy CPU to end on, it is still everybody's parent, so its id says nothing: its state does.
+    """
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
+    try:
+        os.kill(pid, 0)  # there is no such process, or no /proc on this system
+    except (ProcessLookupError, PermissionError):
+        return True
+    return False
+
+
 def free_port() -> int:
     """A port of the loopback address that nobody uses now."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -85,16 +100,15 @@ def main() -> int:
     """The process."""
     parser = argparse.ArgumentParser(prog="rami_cli.store_process")
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--orphan-removes", type=Path)
+    parser.add_argument("--orphan-of", nargs=2, metavar=("PID", "FOLDER"))
     arguments = parser.parse_args()
-    parent = os.getppid()
     try:
         return asyncio.run(run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0"))))
     finally:
-        if arguments.orphan_removes is not None and os.getppid() != parent:
+        if arguments.orphan_of is not None and is_dead(int(arguments.orphan_of[0])):
             # Nobody else is left to do it: a signal that comes late must not end it half-way.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            remove_folder(arguments.orphan_removes)
+            remove_folder(Path(arguments.orphan_of[1]))
 
 
 if __name__ == "__main__":

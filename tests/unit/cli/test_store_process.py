@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,12 +76,14 @@ async def test_an_orphan_removes_what_its_parent_left(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     (folder / "store").mkdir(parents=True)
     script = (
-        "import subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE)\n"
+        "import os, subprocess, sys\n"
+        "command = [sys.executable, '-m', 'rami_cli.store_process', *sys.argv[1:2]]\n"
+        "command += ['--orphan-of', str(os.getpid()), sys.argv[2]]\n"
+        "child = subprocess.Popen(command, stdout=subprocess.PIPE)\n"
         "print(child.stdout.readline().decode(), child.pid, flush=True)\n"
         "child.wait()\n"
     )
-    arguments = ("-m", "rami_cli.store_process", str(folder / "store"), "--orphan-removes", str(folder))
+    arguments = (str(folder / "store"), str(folder))
     parent = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, *arguments, stdout=asyncio.subprocess.PIPE
     )
@@ -93,6 +96,28 @@ async def test_an_orphan_removes_what_its_parent_left(tmp_path: Path) -> None:
     os.kill(child, signal.SIGTERM)
     await eventually(lambda: is_gone(child) and is_gone(server), "the store ends")
     assert not folder.exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells children of a thread's death")
+def test_a_process_whose_first_thread_has_ended_is_dead_while_others_are_still_there() -> None:
+    script = (
+        "import ctypes, os, sys, threading\n"
+        "def tell_the_end():\n"
+        "    while open('/proc/self/stat').read().rpartition(')')[2].split()[0] != 'Z':\n"
+        "        pass\n"
+        "    os.write(1, b'over')\n"
+        "    sys.stdin.buffer.read()\n"
+        "    os._exit(0)\n"
+        "threading.Thread(target=tell_the_end).start()\n"
+        "ctypes.CDLL(None).pthread_exit(None)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(4) == b"over"
+        assert process.poll() is None
+        assert store_process.is_dead(process.pid)
+        assert not store_process.is_dead(os.getpid())
+    assert store_process.is_dead(process.pid)
 
 
 def test_only_the_own_server_is_taken_for_a_leftover(tmp_path: Path) -> None:
