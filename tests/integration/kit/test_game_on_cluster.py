@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 pytestmark = needs_redis_server
 
 ROOMS = 20
+TURNS = 30
+"""Of a match: slots have moved long before it is over."""
 _ROOM_KEY = re.compile(r"\{p(\d+)\}:room:([a-z2-7]{16})")
 
 
@@ -65,7 +67,14 @@ async def test_rooms_play_to_their_end_while_slots_move(
 ) -> None:
     async with (
         FakeBots(at_random(7)) as bots,
-        game_cluster(cluster_site.url, 2, ai_address=bots.target, partitions=16) as cluster,
+        game_cluster(
+            cluster_site.url,
+            2,
+            ai_address=bots.target,
+            partitions=16,
+            max_turns_per_round=TURNS,
+            max_turns_per_match=TURNS,
+        ) as cluster,
     ):
         rooms = await make_rooms(cluster)
         ann, ben = cluster.player("ann"), cluster.player("ben", 1)

@@ -67,6 +67,7 @@ class Running:
         self.process = process
         self.line = line
         self.stub = EchoStub(channel)
+        self._begun = f'rami_grpc_started_total{{method="{SERVICE}/Say"}} 1.0'
         self._watch: Any = channel.unary_stream(
             "/grpc.health.v1.Health/Watch",
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
@@ -75,6 +76,17 @@ class Running:
 
     def watch_health(self, service: str = "") -> Any:
         return self._watch(health_pb2.HealthCheckRequest(service=service))
+
+    async def page(self) -> str:
+        """Its metrics."""
+        url = f"http://127.0.0.1:{self.line['metrics_port']}/metrics"
+        return await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=WAIT_SECONDS).read().decode())
+
+    async def half_way(self) -> None:
+        """Returns when its one call of Say has begun."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while self._begun not in await self.page():  # noqa: ASYNC110 - the page of another process has no event
+                await asyncio.sleep(0.01)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> None:
         self.process.send_signal(number)
@@ -110,9 +122,7 @@ async def test_one_line_on_stdout_and_json_on_stderr() -> None:
         assert service.line["service"] == "game"
         answer = await service.stub.say(text("hi"), timeout=WAIT_SECONDS, metadata=player("ada"))
         assert value_of(answer) == "hi"
-        url = f"http://127.0.0.1:{service.line['metrics_port']}/metrics"
-        page = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=5).read().decode())
-        assert f'rami_grpc_handled_total{{code="OK",method="{SERVICE}/Say"}} 1.0' in page
+        assert f'rami_grpc_handled_total{{code="OK",method="{SERVICE}/Say"}} 1.0' in await service.page()
         service.end()
         code, out, err = await ended(service.process)
         assert (code, out) == (0, "")
@@ -129,7 +139,7 @@ async def test_g6_a_drain_says_not_serving_first_and_lets_calls_finish(number: s
         stream = service.stub.count(text("x"), metadata=player("ada"))
         assert value_of(await stream.read()) == "x"  # type: ignore[arg-type]  # a message, not the end
         slow = service.stub.say(text("slow"), timeout=WAIT_SECONDS, metadata=player("ada"))
-        await asyncio.sleep(0.2)  # the call is half way
+        await service.half_way()
         service.end(number)
         assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -150,7 +160,7 @@ async def test_a_drain_ends_in_time_whoever_is_stuck() -> None:
         stream = service.stub.count(text("stuck"), metadata=player("ada"))
         assert value_of(await stream.read()) == "stuck"  # type: ignore[arg-type]  # a message, not the end
         stuck = service.stub.say(text("stuck"), timeout=WAIT_SECONDS, metadata=player("ada"))
-        await asyncio.sleep(0.2)
+        await service.half_way()
         service.end()
         for call in (stuck, stream.read()):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -170,7 +180,8 @@ async def test_a_drain_does_not_wait_for_clients_that_read_nothing() -> None:
         reading = service.stub.count(text("x"), metadata=player("ada"))
         assert value_of(await reading.read()) == "x"  # type: ignore[arg-type]  # a message, not the end
         slow = service.stub.say(text("slow"), timeout=WAIT_SECONDS, metadata=player("ada"))
-        await asyncio.sleep(0.2)  # the call is half way, and the streams are full
+        await service.half_way()
+        await asyncio.sleep(0.2)  # the streams get full
         service.end()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await reading.read()
