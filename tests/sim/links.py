@@ -55,7 +55,9 @@ class Link:
         if self.cut:
             return
         loop = self._weather.loop
-        self._last = moment = max(self._last, loop.now + self._weather.delay())
+        moment = loop.now + self._weather.delay()
+        moment = max(moment, self._last)
+        self._last = moment
         loop.call_at(moment, self._arrive, arrive, args, context=self._context)
 
     def _arrive(self, arrive: Callable[..., None], args: tuple[Any, ...]) -> None:

@@ -34,6 +34,7 @@ from matchmaking.config import MatchmakingSettings
 from rami.ai.v1 import decision_service_pb2 as messages
 from rami_engine import SEED_SIZE, Guards, new_chain
 from rami_kit.app import App
+from rami_kit.auth import Caller, CallerKind, TokenVerifier
 from rami_kit.redis_store import Script
 from rami_kit.testing import make_settings
 from sim import cluster
@@ -275,6 +276,22 @@ class _SharedSheets:
         return cls._load()
 
 
+_check: Final = TokenVerifier._check
+_callers: Final[dict[tuple[str, str], Caller]] = {}
+"""Whom the tokens of players speak for, by audience and token: they are the same in every run."""
+
+
+def _check_once(verifier: TokenVerifier, token: str) -> Caller:
+    """A player's token is checked by the first run that sees it: signatures take a good part of a run."""
+    key = verifier._audience, token
+    caller = _callers.get(key)
+    if caller is None:
+        caller = _check(verifier, token)
+        if caller.kind is CallerKind.PLAYER:
+            _callers[key] = caller
+    return caller
+
+
 async def _never(_self: object) -> None:
     """Seed chains are made when they are asked for: here that costs nothing."""
 
@@ -308,6 +325,7 @@ def in_place_of_the_machine(site: Site) -> Iterator[None]:
         (rami_kit.app, "version", lambda _name: "0"),
         (rami_kit.app, "READINESS_SECONDS", 0.5),
         (App, "_add_reflection", lambda _self: None),
+        (TokenVerifier, "_check", _check_once),
         # Children of metrics are made when they are used: most of what a start costs is making all beforehand.
         (rami_kit.instruments.Family, "prepare", lambda *_: None),
         (CollectorRegistry, "register", lambda _self, _collector: None),

@@ -116,16 +116,6 @@ class Handle:
     def when(self) -> float:
         return self._when
 
-    def run(self, loop: Loop) -> None:
-        """Run it, unless it was cancelled."""
-        callback = self._callback
-        if callback is None:
-            return
-        try:
-            self._context.run(callback, *self._args)
-        except Exception as error:  # noqa: BLE001 - as every event loop does
-            loop.call_exception_handler({"message": f"a callback failed: {callback}", "exception": error})
-
 
 class Loop(asyncio.BaseEventLoop):
     """An event loop whose time is virtual. Timers of the same moment run in the order in which they were set."""
@@ -200,7 +190,14 @@ class Loop(asyncio.BaseEventLoop):
         if self.steps > MOST_STEPS:
             raise SimulationError("the run goes round in circles")
         for _ in range(count):
-            due.popleft().run(self)
+            handle = due.popleft()
+            callback = handle._callback
+            if callback is None:
+                continue
+            try:
+                handle._context.run(callback, *handle._args)
+            except Exception as error:  # noqa: BLE001 - as every event loop does
+                self.call_exception_handler({"message": f"a callback failed: {callback}", "exception": error})
 
     def _write_to_self(self) -> None:
         """Nobody sleeps."""
