@@ -123,7 +123,8 @@ READ: Final = Script(
     "read_ticket",
     PRELUDE
     + """
--- Reads a ticket for its player, which keeps it alive while it waits.
+-- Reads a ticket for its player, which keeps it alive while it waits. The expiry of one that is over is written once
+-- more: who waits for this write to be durable waits for the end of the ticket to be.
 -- KEYS: ticket, waiting, live ticket of the player
 -- ARGV: ticket id, player id, idle ms
 -- Reply: the fields, or nil when the player has no such ticket
@@ -134,6 +135,8 @@ if not place_of(ARGV[2], ids) then
 end
 if found[2] == WAITING then
   touch(ARGV[1], ARGV[2], ids, KEYS[2], clock(), tonumber(ARGV[3]))
+elseif found[2] == MATCHED or found[2] == CANCELLED or found[2] == EXPIRED then
+  redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
 end
 return read(ARGV[1])
 """,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from matchmaking import scripts
 from matchmaking.records import (
+    OVER,
     TICKET_FIELDS,
     Claim,
     TicketState,
@@ -170,11 +171,21 @@ class TicketStore:
         return Queued(state=ticket_state(ticket_id, reply[2:]))
 
     async def read(self, ticket_id: str, player_id: str) -> TicketState | None:
-        """A player's ticket, which stays alive through it; None when the player has none with this id."""
+        """A player's ticket, which stays alive through it; None when the player has none with this id.
+
+        The end of a ticket is told only once it is durable: nobody could take it back.
+        """
+        state = await self._read(ticket_id, player_id, durable=False)
+        if state is not None and state.state in OVER:
+            state = await self._read(ticket_id, player_id, durable=True)
+        return state
+
+    async def _read(self, ticket_id: str, player_id: str, *, durable: bool) -> TicketState | None:
         reply = await self._store.run(
             scripts.READ,
             [keys.ticket_key(ticket_id), keys.waiting_key(), keys.live_ticket_key(player_id)],
             [ticket_id, player_id, self.times.idle_ms],
+            durable=durable,
         )
         return None if reply is None else ticket_state(ticket_id, reply)
 

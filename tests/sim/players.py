@@ -142,10 +142,11 @@ class Player:
         self.play(by_calls=self._by_calls)
 
     async def insist_on(self, method: str, request: Any) -> Any:
-        """Ask the game service for a change until there is an answer, always under the same request id."""
+        """Ask for a change until there is an answer, always under the same request id."""
         request.request_id = new_request_id()
-        calls, stub = self.client._calls, getattr(self.client._game, method)
-        return await self.insist(lambda: calls.unary(stub, request))
+        client = self.client
+        call = getattr(client._game, method, None) or getattr(client._matchmaking, method)
+        return await self.insist(lambda: client._calls.unary(call, request))
 
     async def insist(self, call: Any) -> Any:
         """Make a call again and again, whatever breaks; raises what it is refused with for good."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from rami.matchmaking.v1 import matchmaking_service_pb2 as queue
 from rami_client.errors import FailedPreconditionError, NotFoundError, RpcError, TicketEndedError
 from rami_kit import keys
 from sim.players import PAUSE_SECONDS, Player
@@ -82,18 +83,19 @@ class Queuer(Player):
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _get_ticket(self) -> str:
-        client, party = self.client, self.party
+        party = self.party
         if party is not None and party.friend is self:
             ticket_id = await party.next_ticket()
             if ticket_id:
-                await self.insist(lambda: client.confirm_ticket(ticket_id))
+                await self.insist_on("ConfirmTicket", queue.ConfirmTicketRequest(ticket_id=ticket_id))
                 return ticket_id
         others = [id_of(party.friend.name)] if party is not None and party.leader is self else []
-        ticket = await self.insist(lambda: client.join_queue(player_counts=[self._seats], party=others))
+        criteria = queue.TicketCriteria(player_counts=[self._seats], bots_allowed=True)
+        request = queue.CreateTicketRequest(criteria=criteria, party_player_ids=others)
+        ticket_id = str((await self.insist_on("CreateTicket", request)).ticket.ticket_id)
         if party is not None and others:
-            party.tell(ticket.ticket_id)
-        ticket_id = ticket.ticket_id
-        return str(ticket_id)
+            party.tell(ticket_id)
+        return ticket_id
 
     async def _get_seat(self) -> None:
         ticket_id = await self._get_ticket()
@@ -121,7 +123,7 @@ class Queuer(Player):
     async def _is_out(self, ticket_id: str, rooms: set[str]) -> bool:
         """Leave the queue, if it is not too late."""
         try:
-            await self.insist(lambda: self.client.leave_queue(ticket_id))
+            await self.insist_on("CancelTicket", queue.CancelTicketRequest(ticket_id=ticket_id))
         except FailedPreconditionError as refusal:
             rooms.add(refusal.metadata["room_id"])
             return False

@@ -10,6 +10,7 @@ import grpc.aio
 import pytest
 
 from rami.game.v1 import game_service_pb2 as pb
+from rami.matchmaking.v1 import matchmaking_service_pb2 as queue
 from rami_client.calls import new_request_id
 from rami_wire import action_to_proto
 from sim.plan import Kind, plan_for
@@ -28,8 +29,8 @@ PLAN = replace(plan_for(0), kind=Kind.TABLE, masters=1, seats=2, people=1, turn_
 async def ask(player: Player, method: str, request: Any) -> Any:
     """The answer to a call that is made once, or the name of the code that it is refused with."""
     try:
-        stub = getattr(player.client._game, method)
-        call = player.client._calls
+        client, call = player.client, player.client._calls
+        stub = getattr(client._game, method, None) or getattr(client._matchmaking, method)
         return await stub(request, timeout=1.4, metadata=call.metadata())
     except grpc.aio.AioRpcError as error:
         return error.code().name
@@ -39,6 +40,30 @@ async def ask(player: Player, method: str, request: Any) -> Any:
 def test_a_repeat_waits_for_what_the_first_answer_waited_for(durability: str) -> None:
     run = Run(replace(PLAN, durability=durability), story=lambda site: story(run, site))
     assert not run.outcome().findings
+
+
+@pytest.mark.parametrize("durability", ["replica", "fsync"])
+def test_the_end_of_a_ticket_is_told_only_once_it_is_durable(durability: str) -> None:
+    run = Run(replace(PLAN, kind=Kind.QUEUE, durability=durability), story=lambda site: ticket_story(run, site))
+    assert not run.outcome().findings
+
+
+async def ticket_story(run: Run, site: Site) -> None:
+    await run.start_hosts(site)
+    store = site.store.servers[0]
+    player = Player(site, run.journal, "p0", think_seconds=0)
+    criteria = queue.TicketCriteria(player_counts=[2], bots_allowed=False)
+    create = queue.CreateTicketRequest(request_id=new_request_id(), criteria=criteria)
+    ticket_id = (await ask(player, "CreateTicket", create)).ticket.ticket_id
+    cancel = queue.CancelTicketRequest(request_id=new_request_id(), ticket_id=ticket_id)
+    read = queue.GetTicketRequest(ticket_id=ticket_id)
+    store.stop_replicating()
+    assert await ask(player, "CancelTicket", cancel) == "UNAVAILABLE"
+    assert await ask(player, "GetTicket", read) == "UNAVAILABLE"
+    store.catch_up()
+    assert (await ask(player, "GetTicket", read)).ticket.state == queue.TICKET_STATE_CANCELLED
+    await player.leave()
+    await run.close_hosts(site)
 
 
 async def story(run: Run, site: Site) -> None:
