@@ -57,7 +57,10 @@ def export_common_protos(target: Path) -> None:
         source = COMMON_PROTOS / "google" / "rpc" / f"{name}.proto"
         destination = target / "google" / "rpc" / source.name
         destination.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, destination)
+        # Another command may be reading: it finds the old file or the new one, and never half of one.
+        made = destination.with_name(f"{source.name}.{os.getpid()}")
+        shutil.copyfile(source, made)
+        made.replace(destination)
 
 
 if __name__ == "__main__":
