@@ -134,6 +134,8 @@ async def room_story(site: Site, plan: Plan, journal: Journal, storm: Storm) -> 
         findings = await _rematch(people, plan, room_id, rooms)
     except NotFoundError as error:
         findings = [f"a room is gone: {error}"]
+        for player in people:
+            player.gone = True
     finally:
         await blowing
     if storm.lost_acknowledged:
