@@ -175,7 +175,11 @@ test("a page that is reloaded in mid-turn shows the same hand, and the turn goes
   await page.locator("button[aria-keyshortcuts=D]").click();
   await moved(page, version);
   await page.goto(home);
-  await page.getByRole("link", { name: "To the table" }).click();
+  const back = page.getByRole("link", { name: "To the table" });
+  await back.waitFor();
+  await picture(page, "home-own-desk");
+  await checkPage(page);
+  await back.click();
   await myTurn(page);
   await page.context().close();
 });

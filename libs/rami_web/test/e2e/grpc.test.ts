@@ -11,8 +11,10 @@ import {
   RamiClient,
   type RamiError,
   ReplayError,
+  RoomStatus,
   StaleVersionError,
   type Table,
+  Visibility,
   verifyReplay,
 } from "../../src/client/index.ts";
 import { Cluster, WEB } from "../support/cluster.ts";
@@ -168,6 +170,32 @@ test("errors carry their code, reason and metadata, by call and by stream", asyn
   expect(stale).toBeInstanceOf(StaleVersionError);
   expect((stale as StaleVersionError).currentVersion).toBe(table.version);
   await Promise.all([table.close(), played.close()]);
+});
+
+test("a guest takes another name, and finds its room again by list and by code", async () => {
+  const ada = overGrpcWeb();
+  const guest = await ada.signInAsGuest("Ada");
+  const renewed = await ada.renewGuest("Countess");
+  expect([renewed.playerId, renewed.displayName]).toEqual([guest.playerId, "Countess"]);
+  const room = await ada.createRoom({ seats: 3, visibility: Visibility.PUBLIC }, { bots: { 1: "easy" } });
+  const closed = await ada.createRoom({ seats: 2 });
+  expect((await ada.listOwnRooms()).map(({ roomId }) => roomId).sort()).toEqual([room.roomId, closed.roomId].sort());
+  const open = await ada.listRooms(RoomStatus.LOBBY, 20, { seats: 3, freeSeat: true });
+  expect(open.map(({ roomId }) => roomId)).toContain(room.roomId);
+  expect(await ada.listRooms(RoomStatus.LOBBY, 20, { seats: 4 })).toEqual([]);
+
+  const bob = overGrpcWeb();
+  await bob.signInAsGuest("Bob");
+  const watchable = await bob.listRooms(RoomStatus.LOBBY, 20, { watchable: true });
+  expect(watchable.map(({ roomId }) => roomId)).not.toContain(room.roomId);
+  const found = await bob.getRoom({ joinCode: closed.joinCode });
+  expect(found.roomId).toBe(closed.roomId);
+  expect(found.seats[0]?.holder.value).toMatchObject({ displayName: "Countess" });
+  const table = bob.table(room.roomId);
+  await table.until((now) => now.connection === "live");
+  expect(Math.abs(table.clockOffsetMs)).toBeLessThan(60_000); // one machine, one clock
+  expect(table.clockOffsetMs).not.toBe(0); // but known from the snapshot on
+  await table.close();
 });
 
 test("a replay that was tampered with is refused at the place", async () => {

@@ -6,7 +6,7 @@ import { usePage } from "../context.ts";
 import type { TextKey } from "../i18n.ts";
 import { CardFace } from "../parts/Card.tsx";
 import { levelName } from "../story.ts";
-import { RoomLine, RoomLists } from "./RoomLists.tsx";
+import { OwnTables, RoomLine, RoomLists, useRooms } from "./RoomLists.tsx";
 
 const LEVELS = ["easy", "normal", "hard"];
 /** Round results are worth a look: the next deal waits a little where people play. */
@@ -18,6 +18,7 @@ export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
   const { texts, session, complain, go } = usePage();
   const [name, setName] = useState(session.name);
   const [busy, setBusy] = useState(false);
+  const rooms = useRooms();
 
   /** Does something that ends at a table, as the player of the name field. */
   async function toTable(work: () => Promise<string | undefined>): Promise<void> {
@@ -59,6 +60,7 @@ export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
           ))}
         </div>
       </section>
+      <OwnTables rooms={rooms} />
       <div class="ways" aria-busy={busy}>
         <div class="stack">
           <QuickMatch toTable={toTable} />
@@ -67,7 +69,7 @@ export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
         <AgainstBots toTable={toTable} />
         <OwnTable toTable={toTable} />
       </div>
-      <RoomLists toTable={toTable} />
+      <RoomLists rooms={rooms} toTable={toTable} />
     </div>
   );
 }

@@ -8,7 +8,15 @@ import { seatNames } from "../story.ts";
 const LIST_EVERY_MS = 10_000;
 const LISTED = 20;
 
+export interface Rooms {
+  own: Room[];
+  open: Room[];
+  live: Room[];
+}
+
 interface Props {
+  /** Undefined until they have been read, and while they cannot be. */
+  rooms: Rooms | undefined;
   /** Does something that ends at a table. */
   toTable(work: () => Promise<string | undefined>): Promise<void>;
 }
@@ -35,9 +43,10 @@ function free(room: Room): number {
   return room.seats.filter(({ holder }) => !holder.case).length;
 }
 
-export function RoomLists({ toTable }: Props): JSX.Element {
+/** The rooms that are worth a line on the first page, read again and again. */
+export function useRooms(): Rooms | undefined {
   const { texts, session } = usePage();
-  const [rooms, setRooms] = useState<{ own: Room[]; open: Room[]; live: Room[] }>();
+  const [rooms, setRooms] = useState<Rooms>();
   useEffect(() => {
     let gone = false;
     const look = async () => {
@@ -64,24 +73,36 @@ export function RoomLists({ toTable }: Props): JSX.Element {
       clearInterval(timer);
     };
   }, [session, texts]);
+  return rooms;
+}
 
+/** The tables that the player may go back to; nothing where there are none. */
+export function OwnTables({ rooms }: { rooms: Rooms | undefined }): JSX.Element | null {
+  const { texts } = usePage();
+  if (!rooms?.own.length) return null;
   return (
     <div class="lists">
-      {rooms && rooms.own.length > 0 && (
-        <section>
-          <h2>{texts.t("ownTables")}</h2>
-          <ul>
-            {rooms.own.map((room) => (
-              <li key={room.roomId}>
-                <RoomLine room={room} />
-                <a class="button" href={`#/room/${room.roomId}`}>
-                  {texts.t("toTable")}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <section>
+        <h2>{texts.t("ownTables")}</h2>
+        <ul>
+          {rooms.own.map((room) => (
+            <li key={room.roomId}>
+              <RoomLine room={room} />
+              <a class="button" href={`#/room/${room.roomId}`}>
+                {texts.t("toTable")}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+export function RoomLists({ rooms, toTable }: Props): JSX.Element {
+  const { texts, session } = usePage();
+  return (
+    <div class="lists">
       <section>
         <h2>{texts.t("openTables")}</h2>
         {!rooms?.open.length && <p class="none">{texts.t("openNone")}</p>}
