@@ -6,6 +6,7 @@ through here or through `events.py`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from google.protobuf.duration_pb2 import Duration
@@ -27,7 +28,7 @@ from rami_wire import (
 
 if TYPE_CHECKING:
     from game_state.room import Room, RoomOptions, Seat
-    from rami_engine import MatchState, RoundResult
+    from rami_engine import Guards, MatchState, RoundResult
 
 _STATUSES = {
     Status.LOBBY: room_pb2.ROOM_STATUS_LOBBY,
@@ -105,14 +106,10 @@ def room_message(room: Room, player_id: str) -> room_pb2.Room:
     message = room_pb2.Room(
         room_id=room.room_id,
         status=_STATUSES[room.status],
-        options=options_message(room.options, len(room.seats)),
-        guards=guards_to_proto(room.guards),
         seats=[seat_to_proto(number, seat) for number, seat in enumerate(room.seats)],
         host_player_id=room.host,
         commitment=room.commitment,
         entropies=[seat.entropy for seat in room.seats] if started else (),
-        rules_id=RULES_ID,
-        rules_version=RULES_VERSION,
         version=room.version,
         create_time=timestamp(room.create_ms),
         expire_time=timestamp(room.expire_ms),
@@ -121,9 +118,22 @@ def room_message(room: Room, player_id: str) -> room_pb2.Room:
         result=match_result_message(room),
         watchable=may_watch(room, player_id),
     )
+    message.MergeFromString(_encode_terms(room.options, len(room.seats), room.guards))
     if room.seat_of(player_id) is not None or player_id == room.host:
         message.join_code = room.join_code
     return message
+
+
+@lru_cache(maxsize=4096)
+def _encode_terms(options: RoomOptions, seats: int, guards: Guards) -> bytes:
+    """The part of a serialized Room that many rooms share: under which terms is played."""
+    message = room_pb2.Room(
+        options=options_message(options, seats),
+        guards=guards_to_proto(guards),
+        rules_id=RULES_ID,
+        rules_version=RULES_VERSION,
+    )
+    return message.SerializeToString()
 
 
 def turn_message(room: Room) -> room_pb2.Turn | None:
