@@ -28,7 +28,14 @@ INCHES: Final = 0.75
 MOST_LINES: Final = 12
 """So many are named in a legend."""
 STEPS: Final = 120
-UNITS: Final = {"s": "seconds", "ops": "a second", "reqps": "a second", "percentunit": "share", "bytes": "bytes"}
+UNITS: Final = {
+    "s": "seconds",
+    "ms": "milliseconds",
+    "ops": "a second",
+    "reqps": "a second",
+    "percentunit": "share",
+    "bytes": "bytes",
+}
 RED, GREEN, INK, PAPER = "#d44a3a", "#3a7d44", "#22262b", "#ffffff"
 
 

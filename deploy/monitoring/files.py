@@ -10,6 +10,7 @@ import yaml
 
 from monitoring.alerts import ALERTS
 from monitoring.dashboards import DASHBOARDS
+from monitoring.notifying import alertmanager
 from monitoring.recording import OBJECTIVE_RULES, SERVICE_RULES
 from monitoring.rules import group
 
@@ -38,6 +39,7 @@ def made_files() -> dict[Path, str]:
     files = {
         DEPLOY / "prometheus" / "rules.yaml": HEADER + _yaml(rules),
         DEPLOY / "k8s" / "base" / "prometheus-rules.yaml": HEADER + _yaml(resource),
+        DEPLOY / "alertmanager" / "alertmanager.yml": HEADER + _yaml(alertmanager()),
     }
     for dashboard in DASHBOARDS:
         text = json.dumps(dashboard.as_json(), indent=2, ensure_ascii=False) + "\n"

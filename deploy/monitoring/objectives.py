@@ -7,6 +7,9 @@ from typing import Final, NamedTuple
 JOBS: Final = 'job=~"rami-.+"'
 GAME: Final = 'job="rami-game"'
 AI: Final = 'job="rami-ai"'
+MATCHMAKING: Final = 'job="rami-matchmaking"'
+EDGE: Final = 'envoy_http_conn_manager_prefix="edge"'
+"""What players call, and not the page for Prometheus."""
 
 STREAMS: Final = 'method=~".+/(Play|Watch.*|DecideMany)"'
 NO_STREAMS: Final = 'method!~".+/(Play|Watch.*|DecideMany)"'

@@ -30,7 +30,7 @@ class Panel:
     title: str
     queries: tuple[Query, ...]
     unit: str = "short"
-    """Grafana's name: s, reqps, percentunit, bytes, short."""
+    """Grafana's name: s, ms, reqps, percentunit, bytes, short."""
     width: int = 8
     stat: bool = False
     bad_from: float | None = None

@@ -7,10 +7,9 @@ cluster: a query that finds nothing because of a typing error would never fire, 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-RUNBOOK: Final = "https://github.com/rami-game/rami/blob/main/deploy/runbook/alerts.md"
-"""Where alerts send people; change it to where your copy of the runbook is."""
+from monitoring.site import RUNBOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,16 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Something that explains other alerts, and has one of its own, which then is the only one that is told."""
+
+    condition: Condition
+    alert: str
+    job: str = ""
+    """The one of this job; empty where the alert has none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Alert:
     """Something that a person has to do something about."""
 
@@ -48,15 +57,14 @@ class Alert:
     """page: now. ticket: in working hours."""
     summary: str
     """What is wrong, in a sentence; {{ $labels.x }} stands for a label of the first query."""
-    but_not_while: tuple[Condition, ...] = field(default=())
-    """What explains it, and has an alert of its own: the cause alone is told."""
+    but_not_while: tuple[Cause, ...] = field(default=())
 
     @property
     def expression(self) -> str:
         bad = " and ".join(condition.expression for condition in self.conditions)
         if not self.but_not_while:
             return bad
-        causes = " or ".join(condition.expression for condition in self.but_not_while)
+        causes = " or ".join(cause.condition.expression for cause in self.but_not_while)
         return f"({bad}) unless on () ({causes})"
 
     @property

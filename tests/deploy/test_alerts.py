@@ -12,7 +12,7 @@ import yaml
 
 from monitoring.alerts import ALERTS
 from monitoring.files import DEPLOY, made_files
-from monitoring.rules import RUNBOOK
+from monitoring.site import RUNBOOK
 from support.deploy_alerts import CASES, HEALTHY, Case
 
 if TYPE_CHECKING:

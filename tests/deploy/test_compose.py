@@ -12,6 +12,7 @@ import yaml
 from ai_decision.config import AiSettings
 from game_state.config import GameSettings
 from matchmaking.config import MatchmakingSettings
+from monitoring.dashboards import DASHBOARDS
 from monitoring.files import DEPLOY
 from rami_kit.settings import ServiceSettings, describe_settings, load_settings
 from support.deploy_dockerfile import read_dockerfile
@@ -32,7 +33,7 @@ def seconds(text: str) -> float:
 
 
 def test_all_parts_are_there() -> None:
-    assert SERVICES.keys() == {*OURS, "redis", "edge", "prometheus", "grafana"}
+    assert SERVICES.keys() == {*OURS, "redis", "edge", "prometheus", "alertmanager", "grafana"}
     for name in OURS:
         assert SERVICES[name]["deploy"]["replicas"] == 2
         assert SERVICES[name]["image"] == SERVICES["game"]["image"]
@@ -99,6 +100,8 @@ def test_prometheus_scrapes_every_service_where_its_page_is() -> None:
         else:
             assert name in SERVICES
     assert {job["job_name"].removeprefix("rami-") for job in config["scrape_configs"]} == {*OURS, "edge"}
+    (manager,) = config["alerting"]["alertmanagers"]
+    assert set(manager["dns_sd_configs"][0]["names"]) <= SERVICES.keys()
     for name in config["rule_files"]:
         assert (DEPLOY / "prometheus" / name).is_file()
 
@@ -110,7 +113,7 @@ def test_grafana_finds_prometheus_and_the_dashboards() -> None:
     (provider,) = yaml.safe_load((provisioning / "dashboards" / "rami.yaml").read_text())["providers"]
     mounts = {Path(each.split(":")[1]): FOLDER / each.split(":")[0] for each in SERVICES["grafana"]["volumes"]}
     dashboards = list(mounts[Path(provider["options"]["path"])].glob("*.json"))
-    assert len(dashboards) == 5
+    assert len(dashboards) == len(DASHBOARDS)
     home = Path(SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
     assert mounts[home.parent] / home.name in dashboards
     ids = [json.loads(path.read_text())["uid"] for path in dashboards]

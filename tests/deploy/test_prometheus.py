@@ -68,7 +68,9 @@ def all_queries() -> dict[str, str]:
                 queries[f"{dashboard.title}: {panel.title} [{number}]"] = query.text.replace(RATE_INTERVAL, WINDOW)
     for alerts in ALERTS.values():
         for alert in alerts:
-            for number, condition in enumerate((*alert.conditions, *alert.but_not_while)):
+            for number, condition in enumerate(
+                (*alert.conditions, *(cause.condition for cause in alert.but_not_while))
+            ):
                 queries[f"alert {alert.name} [{number}]"] = condition.query
     return queries
 

@@ -81,6 +81,15 @@ def store_up(instance: str) -> str:
     return f'rami_store_up_info{{instance="{instance}"}}'
 
 
+def cluster(metric: str, name: str = "game_calls") -> str:
+    return f'envoy_cluster_{metric}{{envoy_cluster_name="{name}", instance="e1"}}'
+
+
+EDGE_PREFIX = 'envoy_http_conn_manager_prefix="edge", instance="e1"'
+BLOCKED = f"envoy_http_adaptive_concurrency_gradient_controller_rq_blocked{{{EDGE_PREFIX}}}"
+LIMITED = 'envoy_http_local_rate_limit_rate_limited{envoy_local_http_ratelimit_prefix="per_address", instance="e1"}'
+STREAMS_FREE = cluster("circuit_breakers_default_remaining_rq", "game_streams")
+STREAMS_USED = cluster("upstream_rq_active", "game_streams")
 DELIVERY = "rami_game_event_delivery_seconds"
 DUE = "rami_game_due_delay_seconds"
 WAIT = "rami_matchmaking_wait_seconds"
@@ -133,6 +142,17 @@ HEALTHY: Series = {
     'rami_store_server_memory_limit_bytes{server="r1"}': steady(1000),
     'rami_store_server_evicted_keys{server="r1"}': steady(0),
     'rami_store_server_persistence_ok_info{server="r1"}': steady(1),
+    up("rami-edge", "e1"): steady(1),
+    f"envoy_http_downstream_rq_total{{{EDGE_PREFIX}}}": rising(1000),
+    BLOCKED: steady(0),
+    LIMITED: steady(0),
+    cluster("membership_healthy"): steady(2),
+    cluster("membership_healthy", "matchmaking_calls"): steady(1),
+    cluster("upstream_rq_retry"): steady(0),
+    cluster("upstream_rq_total"): rising(1000),
+    cluster("outlier_detection_ejections_active"): steady(0),
+    STREAMS_USED: steady(100),
+    STREAMS_FREE: steady(900),
     handled("OK"): rising(1000),
     handled("INTERNAL"): steady(0),
     handled("UNAVAILABLE", "rami.game.v1.GameService/Play"): steady(0),
@@ -443,6 +463,55 @@ CASES: Mapping[str, tuple[Case, ...]] = {
             {"server": "r1"},
         ),
         Case("one write failed", {'rami_store_server_persistence_ok_info{server="r1"}': blip(1, 0)}),
+    ),
+    "EdgeWithoutService": (
+        Case(
+            "health checks of the game service fail",
+            {cluster("membership_healthy"): steady(0)},
+            ("EdgeWithoutService",),
+            {"envoy_cluster_name": "game_calls"},
+        ),
+        Case(
+            "they fail because the store is away",
+            {cluster("membership_healthy"): steady(0), store_up("g1"): steady(0), store_up("g2"): steady(0)},
+            ("StoreAway",),
+        ),
+        Case(
+            "matchmaking is down, which is told already",
+            {cluster("membership_healthy", "matchmaking_calls"): steady(0), up("rami-matchmaking", "m1"): steady(0)},
+            ("ServiceDown",),
+            {"job": "rami-matchmaking"},
+        ),
+    ),
+    "EdgeOverloaded": (
+        Case("one call in ten is turned away", {BLOCKED: rising(100)}, ("EdgeOverloaded",)),
+        Case("one in a hundred is", {BLOCKED: rising(10)}),
+    ),
+    "EdgeRateLimiting": (
+        Case("one call in ten is too many of its address", {LIMITED: rising(100)}, ("EdgeRateLimiting",)),
+        Case("somebody tried for two minutes", {LIMITED: ended(200, 4)}),
+    ),
+    "EdgeRetrying": (
+        Case("one call in ten is sent twice", {cluster("upstream_rq_retry"): rising(100)}, ("EdgeRetrying",)),
+        Case("one in a hundred is", {cluster("upstream_rq_retry"): rising(10)}),
+    ),
+    "EdgeEjecting": (
+        Case(
+            "a replica is left out",
+            {cluster("outlier_detection_ejections_active"): steady(1)},
+            ("EdgeEjecting",),
+            {"envoy_cluster_name": "game_calls"},
+        ),
+        Case("it was for a moment", {cluster("outlier_detection_ejections_active"): blip(0, 1)}),
+    ),
+    "EdgeStreamsFull": (
+        Case(
+            "nine of ten streams are used",
+            {STREAMS_USED: steady(900), STREAMS_FREE: steady(100)},
+            ("EdgeStreamsFull",),
+            {"instance": "e1", "envoy_cluster_name": "game_streams"},
+        ),
+        Case("half of them are", {STREAMS_USED: steady(500), STREAMS_FREE: steady(500)}),
     ),
     "ServiceDown": (
         Case(

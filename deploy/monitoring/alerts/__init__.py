@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitoring.alerts.bots import BOT_ALERTS
 from monitoring.alerts.burning import BURN_ALERTS
+from monitoring.alerts.edge import EDGE_ALERTS
 from monitoring.alerts.game import GAME_ALERTS
 from monitoring.alerts.matchmaking import MATCHMAKING_ALERTS
 from monitoring.alerts.processes import PROCESS_ALERTS
@@ -22,6 +23,7 @@ ALERTS: Final[Mapping[str, tuple[Alert, ...]]] = {
     "bots": BOT_ALERTS,
     "matchmaking": MATCHMAKING_ALERTS,
     "store": STORE_ALERTS,
+    "edge": EDGE_ALERTS,
     "processes": PROCESS_ALERTS,
 }
 """By component, in the order of the runbook."""

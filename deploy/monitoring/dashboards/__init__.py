@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from monitoring.dashboards.ai import AI_DASHBOARD
+from monitoring.dashboards.edge import EDGE_DASHBOARD
 from monitoring.dashboards.game import GAME_DASHBOARD
 from monitoring.dashboards.matchmaking import MATCHMAKING_DASHBOARD
 from monitoring.dashboards.overview import OVERVIEW_DASHBOARD
@@ -16,6 +17,7 @@ DASHBOARDS: Final = (
     AI_DASHBOARD,
     MATCHMAKING_DASHBOARD,
     RUNTIME_DASHBOARD,
+    EDGE_DASHBOARD,
 )
 
 __all__ = ["DASHBOARDS"]
