@@ -31,7 +31,7 @@ async def draw(seconds: float) -> None:
 
 
 async def draw_cluster(folder: Path, environment: dict[str, str], pictures: Path, seconds: float) -> None:
-    with running_cluster("--game-replicas", "2", **environment) as cluster:
+    with running_cluster("--edge", "--game-replicas", "2", **environment) as cluster:
         async with load(cluster), running_prometheus(folder, cluster.metrics) as address:
             begin = time.time()
             await asyncio.sleep(seconds)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
 import time
+import urllib.request
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -25,16 +27,23 @@ from monitoring.panels import RATE_INTERVAL
 from monitoring.recording import OBJECTIVE_RULES, SERVICE_RULES
 from rami_kit.embedded import EmbeddedStore
 from support.cluster import Cluster, running_cluster
+from support.deploy_alertmanager import PROGRAM, running_alertmanager
 from support.deploy_load import load
 from support.deploy_prometheus import WINDOW, running_prometheus
+from support.waiting import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from support.deploy_alertmanager import Manager
 
 LIMIT_SECONDS = 80.0
 
-pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs the Debian package prometheus")
+pytestmark = pytest.mark.skipif(
+    shutil.which("prometheus") is None or PROGRAM is None,
+    reason="needs the Debian packages prometheus and prometheus-alertmanager",
+)
 
 
 @contextmanager
@@ -47,7 +56,7 @@ def playing_cluster(folder: Path) -> Iterator[tuple[Cluster, EmbeddedStore]]:
             "RAMI_REDIS_URL": store.url,
             "RAMI_ARCHIVE_URL": str(folder / "archive"),
         }
-        with running_cluster("--game-replicas", "2", **environment) as running:
+        with running_cluster("--edge", "--game-replicas", "2", **environment) as running:
             yield running, store
 
 
@@ -128,11 +137,23 @@ def check_that_wrong_queries_are_told(address: str) -> None:
         instant("http://127.0.0.1:1", "up")
 
 
-async def check_that_a_stopped_store_is_told(address: str, store: EmbeddedStore) -> None:
-    """Its alert fires, no other does, and it ends with its cause."""
+def check_pages(pages: Iterable[str]) -> None:
+    """Prometheus' own linter has nothing to say about names and helps of what our processes show."""
+    for page in pages:
+        with urllib.request.urlopen(f"http://{page}/metrics", timeout=10) as answer:
+            text = answer.read()
+        result = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
+        complaints = [line for line in result.stderr.decode().splitlines() if line.startswith("rami_")]
+        assert complaints == []
+
+
+async def check_that_a_stopped_store_is_told(address: str, store: EmbeddedStore, manager: Manager) -> None:
+    """Its alert fires, no other does, one page is sent, and it ends with its cause."""
     store.pause()
     try:
         assert await heard_in_the_end(address, bool) == {"RamiStoreAway"}
+        await eventually(lambda: bool(manager.receivers.told), "somebody is paged")
+        assert manager.receivers.told == [("pages", "RamiStoreAway")]
     finally:
         store.resume()
     assert await heard_in_the_end(address, lambda heard: not heard) == set()
@@ -141,7 +162,11 @@ async def check_that_a_stopped_store_is_told(address: str, store: EmbeddedStore)
 @pytest.mark.timeout(400)
 async def test_queries_find_data_under_load_and_a_stopped_store_is_told_alone(tmp_path: Path) -> None:
     with playing_cluster(tmp_path) as (cluster, store):
-        async with running_prometheus(tmp_path, cluster.metrics) as address:
+        async with (
+            running_alertmanager(tmp_path) as manager,
+            running_prometheus(tmp_path, cluster.metrics, manager.address) as address,
+        ):
             await check_queries(cluster, address)
+            await asyncio.to_thread(check_pages, [page for name, page in cluster.metrics.items() if name != "edge"])
             await asyncio.to_thread(check_that_wrong_queries_are_told, address)
-            await check_that_a_stopped_store_is_told(address, store)
+            await check_that_a_stopped_store_is_told(address, store, manager)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from google.protobuf.duration_pb2 import Duration
@@ -36,10 +37,19 @@ async def load(cluster: Cluster) -> AsyncIterator[None]:
     """Lets them play until the context ends; a failure of theirs ends it with that."""
     people = [_queue_with_bots, _queue_for_people, _queue_for_people, _change_minds, _watch_bots, _fall_asleep]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_for_ever(cluster, f"{number}", life)) for number, life in enumerate(people)]
+        tasks = [
+            group.create_task(_for_ever(_way(cluster, number), f"{number}", life)) for number, life in enumerate(people)
+        ]
         yield
         for task in tasks:
             task.cancel()
+
+
+def _way(cluster: Cluster, number: int) -> Cluster:
+    """Every second of them comes through the edge, where there is one."""
+    if cluster.edge is None or number % 2:
+        return cluster
+    return replace(cluster, game=cluster.edge, matchmaking=cluster.edge)
 
 
 async def _for_ever(cluster: Cluster, name: str, life: Callable[[Client], Awaitable[None]]) -> None:

@@ -23,11 +23,12 @@ WINDOW = "10s"
 """What Grafana's $__rate_interval stands for at this speed."""
 
 
-def fast_config(metrics: Mapping[str, str]) -> dict[str, Any]:
+def fast_config(metrics: Mapping[str, str], alertmanager: str = "") -> dict[str, Any]:
     """The configuration of Compose with these pages (name of a process: host:port) and more haste."""
     config: dict[str, Any] = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": SCRAPE, "scrape_timeout": SCRAPE, "evaluation_interval": "1s"}
     config["rule_files"] = [str(DEPLOY / "prometheus" / "rules.yaml")]
+    config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}] if alertmanager else []}
     jobs = {job["job_name"]: job["dns_sd_configs"][0]["names"][0] for job in config["scrape_configs"]}
     config["scrape_configs"] = []
     for job, service in jobs.items():
@@ -38,12 +39,12 @@ def fast_config(metrics: Mapping[str, str]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def running_prometheus(folder: Path, metrics: Mapping[str, str]) -> AsyncIterator[str]:
-    """The address of a Prometheus that has evaluated its rules once."""
+async def running_prometheus(folder: Path, metrics: Mapping[str, str], alertmanager: str = "") -> AsyncIterator[str]:
+    """The address of a Prometheus that has evaluated its rules once, and tells an Alertmanager at host:port."""
     program = shutil.which("prometheus")
     assert program is not None
     config, log_file = folder / "prometheus.yml", folder / "prometheus.log"
-    config.write_text(yaml.safe_dump(fast_config(metrics)))
+    config.write_text(yaml.safe_dump(fast_config(metrics, alertmanager)))
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
