@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rami_kit import keys as names
 from rami_kit.slots import SLOT_COUNT, slot_of
-from sim.data import CommandError, Data, Status
-from sim.store import StoreServer, encoded
+from sim.connections import encoded
+from sim.store import StoreServer
+from sim.values import CommandError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rami_kit.redis_store import Script
+    from sim.connections import Connection
+    from sim.data import Data
     from sim.links import Weather
     from sim.lua import Runs, ScriptRunner
     from sim.plan import Fault
-    from sim.store import Connection, Trap
+    from sim.store import Trap
     from sim.world import Loop, Machine, Trace
 
 MASTERS: Final = 3

@@ -8,10 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sim.values import (
+    OK,
+    CommandError,
+    Group,
+    SortedSet,
+    Status,
+    Stream,
+    entry_id,
+    id_text,
+    integer,
+    listed,
+    number,
+    score_text,
+    span,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-EMPTY_ID: Final = (0, 0)
 _LAST_ID: Final = (1 << 64, 0)
 
 
@@ -20,64 +35,6 @@ WRITES: Final = frozenset(
     b"XACK".split()
 )
 """Commands that a replica or the disk has to get."""
-
-
-class CommandError(Exception):
-    """What the server refuses a command with; the text begins with the word of the error."""
-
-
-class Status(bytes):
-    """A reply such as OK, which is no bulk string on the wire."""
-
-    __slots__ = ()
-
-
-OK: Final = Status(b"OK")
-
-
-class SortedSet(dict[bytes, float]):
-    """Scores by member."""
-
-    __slots__ = ()
-
-    def ranked(self) -> list[tuple[float, bytes]]:
-        """Score and member, lowest first, equal scores by their bytes."""
-        return sorted((score, member) for member, score in self.items())
-
-
-class Stream:
-    """A stream and its consumer groups."""
-
-    __slots__ = ("added", "entries", "groups", "last")
-
-    def __init__(self) -> None:
-        self.entries: dict[tuple[int, int], list[bytes]] = {}
-        self.last = EMPTY_ID
-        self.added = 0
-        self.groups: dict[bytes, Group] = {}
-
-    def copy(self) -> Stream:
-        """Another stream with the same entries and groups."""
-        other = Stream()
-        other.entries, other.last, other.added = dict(self.entries), self.last, self.added
-        other.groups = {name: group.copy() for name, group in self.groups.items()}
-        return other
-
-
-class Group:
-    """A consumer group: how far it has read, and what waits for an acknowledgement, with the time of delivery."""
-
-    __slots__ = ("last", "pending")
-
-    def __init__(self, last: tuple[int, int]) -> None:
-        self.last = last
-        self.pending: dict[tuple[int, int], int] = {}
-
-    def copy(self) -> Group:
-        """Another group that stands in the same place."""
-        other = Group(self.last)
-        other.pending = dict(self.pending)
-        return other
 
 
 class Data:
@@ -176,7 +133,7 @@ class Data:
     def do_pexpire(self, key: bytes, milliseconds: bytes) -> int:
         if self._get(key) is None:
             return 0
-        self._ends[key] = self._now_ms() + _integer(milliseconds)
+        self._ends[key] = self._now_ms() + integer(milliseconds)
         return 1
 
     def do_pttl(self, key: bytes) -> int:
@@ -194,7 +151,7 @@ class Data:
         if options:
             if len(options) != 2 or options[0].upper() != b"PX":
                 raise CommandError("ERR syntax error")
-            end = self._now_ms() + _integer(options[1])
+            end = self._now_ms() + integer(options[1])
         self._drop(key)
         self._values[key] = value
         if end is not None:
@@ -203,7 +160,7 @@ class Data:
 
     def do_getrange(self, key: bytes, first: bytes, last: bytes) -> bytes:
         value = self._typed(key, bytes) or b""
-        return bytes(value[_span(len(value), _integer(first), _integer(last))])
+        return bytes(value[span(len(value), integer(first), integer(last))])
 
     # Hashes and lists.
 
@@ -232,7 +189,7 @@ class Data:
         return count
 
     def do_hincrby(self, key: bytes, name: bytes, by: bytes) -> int:
-        value = _integer((self._typed(key, dict) or {}).get(name, b"0")) + _integer(by)
+        value = integer((self._typed(key, dict) or {}).get(name, b"0")) + integer(by)
         self._made(key, dict)[name] = b"%d" % value
         return value
 
@@ -244,13 +201,13 @@ class Data:
 
     def do_lrange(self, key: bytes, first: bytes, last: bytes) -> list[bytes]:
         items = self._typed(key, list) or []
-        return list(items[_span(len(items), _integer(first), _integer(last))])
+        return list(items[span(len(items), integer(first), integer(last))])
 
     def do_ltrim(self, key: bytes, first: bytes, last: bytes) -> Status:
-        start, end = _integer(first), _integer(last)
+        start, end = integer(first), integer(last)
         items = self._typed(key, list)
         if items is not None:
-            items[:] = items[_span(len(items), start, end)]
+            items[:] = items[span(len(items), start, end)]
             if not items:
                 self._drop(key)
         return OK
@@ -260,7 +217,7 @@ class Data:
     def do_zadd(self, key: bytes, *rest: bytes) -> int:
         only_known = rest[0].upper() == b"XX"
         pairs = rest[1:] if only_known else rest
-        scores = [_number(score) for score in pairs[::2]]
+        scores = [number(score) for score in pairs[::2]]
         members = self._typed(key, SortedSet) if only_known else self._made(key, SortedSet)
         if members is None:
             return 0
@@ -282,35 +239,35 @@ class Data:
 
     def do_zscore(self, key: bytes, name: bytes) -> bytes | None:
         score = (self._typed(key, SortedSet) or SortedSet()).get(name)
-        return None if score is None else _score_text(score)
+        return None if score is None else score_text(score)
 
     def do_zcard(self, key: bytes) -> int:
         return len(self._typed(key, SortedSet) or ())
 
     def do_zrange(self, key: bytes, first: bytes, last: bytes, *options: bytes) -> list[bytes]:
         ranked = (self._typed(key, SortedSet) or SortedSet()).ranked()
-        return _listed(ranked[_span(len(ranked), _integer(first), _integer(last))], options)
+        return listed(ranked[span(len(ranked), integer(first), integer(last))], options)
 
     def do_zrevrange(self, key: bytes, first: bytes, last: bytes, *options: bytes) -> list[bytes]:
         ranked = (self._typed(key, SortedSet) or SortedSet()).ranked()[::-1]
-        return _listed(ranked[_span(len(ranked), _integer(first), _integer(last))], options)
+        return listed(ranked[span(len(ranked), integer(first), integer(last))], options)
 
     def do_zrangebyscore(self, key: bytes, least: bytes, most: bytes, *options: bytes) -> list[bytes]:
         words = [option.upper() for option in options]
-        low, high = _number(least), _number(most)
+        low, high = number(least), number(most)
         members = self._typed(key, SortedSet)
         if members is None:
             return []
         found = [(score, member) for score, member in members.ranked() if low <= score <= high]
         if b"LIMIT" in words:
             place = words.index(b"LIMIT")
-            start, count = _integer(words[place + 1]), _integer(words[place + 2])
+            start, count = integer(words[place + 1]), integer(words[place + 2])
             found = found[start : start + count] if count >= 0 else found[start:]
-        return _listed(found, words)
+        return listed(found, words)
 
     def do_zremrangebyrank(self, key: bytes, first: bytes, last: bytes) -> int:
         ranked = (self._typed(key, SortedSet) or SortedSet()).ranked()
-        gone = [member for _, member in ranked[_span(len(ranked), _integer(first), _integer(last))]]
+        gone = [member for _, member in ranked[span(len(ranked), integer(first), integer(last))]]
         return self.do_zrem(key, *gone) if gone else 0
 
     # Streams.
@@ -318,13 +275,13 @@ class Data:
     def do_xadd(self, key: bytes, *rest: bytes) -> bytes:
         most = None
         if rest[0].upper() == b"MAXLEN":
-            most = _integer(rest[2] if rest[1] in (b"~", b"=") else rest[1])
+            most = integer(rest[2] if rest[1] in (b"~", b"=") else rest[1])
             rest = rest[3:] if rest[1] in (b"~", b"=") else rest[2:]
         stream = self._typed(key, Stream) or Stream()
         if rest[0] == b"*":
             entry = max((self._now_ms(), 0), (stream.last[0], stream.last[1] + 1))
         else:
-            entry = _entry_id(rest[0])
+            entry = entry_id(rest[0])
             if entry <= stream.last:
                 raise CommandError("ERR The ID specified in XADD is equal or smaller than the target stream top item")
         self._values[key] = stream
@@ -333,18 +290,18 @@ class Data:
         stream.added += 1
         # "~" trims whole nodes of 100 entries only; nothing here comes near.
         assert most is None or len(stream.entries) <= most + 100, "trimming is not simulated"
-        return _id_text(entry)
+        return id_text(entry)
 
     def do_xrange(self, key: bytes, first: bytes, last: bytes, *options: bytes) -> list[Any]:
         stream = self._typed(key, Stream)
         if stream is None:
             return []
-        least = _entry_id(first.removeprefix(b"("))
+        least = entry_id(first.removeprefix(b"("))
         if first.startswith(b"("):
             least = least[0], least[1] + 1
-        most = _entry_id(last) if last != b"+" else _LAST_ID
-        found = [[_id_text(entry), fields] for entry, fields in stream.entries.items() if least <= entry <= most]
-        return found[: _integer(options[1])] if options else found
+        most = entry_id(last) if last != b"+" else _LAST_ID
+        found = [[id_text(entry), fields] for entry, fields in stream.entries.items() if least <= entry <= most]
+        return found[: integer(options[1])] if options else found
 
     def do_xinfo(self, what: bytes, key: bytes) -> list[Any]:
         stream = self._typed(key, Stream)
@@ -353,7 +310,7 @@ class Data:
             raise CommandError("ERR no such key")
         return [
             *(b"length", len(stream.entries)),
-            *(b"last-generated-id", _id_text(stream.last)),
+            *(b"last-generated-id", id_text(stream.last)),
             *(b"entries-added", stream.added),
         ]
 
@@ -364,7 +321,7 @@ class Data:
             raise CommandError("ERR The XGROUP subcommand requires the key to exist.")
         if name in stream.groups:
             raise CommandError("BUSYGROUP Consumer Group name already exists")
-        stream.groups[name] = Group(_entry_id(after))
+        stream.groups[name] = Group(entry_id(after))
         return OK
 
     def do_xautoclaim(
@@ -373,28 +330,28 @@ class Data:
         stream, group = self._group(key, name)
         found: list[Any] = []
         for entry, delivered in list(group.pending.items()):
-            if self._now_ms() - delivered >= _integer(idle_ms) and len(found) < _integer(most):
+            if self._now_ms() - delivered >= integer(idle_ms) and len(found) < integer(most):
                 group.pending[entry] = self._now_ms()
-                found.append([_id_text(entry), stream.entries[entry]])
+                found.append([id_text(entry), stream.entries[entry]])
         return [b"0-0", found, []]
 
     def do_xreadgroup(self, *words: bytes) -> list[Any] | None:
         assert [word.upper() for word in words[::2][:2]] == [b"GROUP", b"COUNT"] or words[3].upper() == b"COUNT"
-        name, most, key = words[1], _integer(words[4]), words[6]
+        name, most, key = words[1], integer(words[4]), words[6]
         stream, group = self._group(key, name)
         found = [entry for entry in stream.entries if entry > group.last][:most]
         if not found:
             return None
         group.last = found[-1]
         group.pending.update((entry, self._now_ms()) for entry in found)
-        return [[key, [[_id_text(entry), stream.entries[entry]] for entry in found]]]
+        return [[key, [[id_text(entry), stream.entries[entry]] for entry in found]]]
 
     def do_xack(self, key: bytes, name: bytes, *entries: bytes) -> int:
         stream = self._typed(key, Stream)
         group = stream.groups.get(name) if stream is not None else None
         if group is None:
             return 0
-        return sum(group.pending.pop(_entry_id(entry), None) is not None for entry in entries)
+        return sum(group.pending.pop(entry_id(entry), None) is not None for entry in entries)
 
     def _group(self, key: bytes, name: bytes) -> tuple[Stream, Group]:
         stream = self._typed(key, Stream)
@@ -417,47 +374,4 @@ def _copied(value: Any) -> Any:
     return value.copy()
 
 
-def _integer(text: bytes) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise CommandError("ERR value is not an integer or out of range") from None
-
-
-def _number(text: bytes) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise CommandError("ERR value is not a valid float") from None
-
-
-def _span(length: int, first: int, last: int) -> slice:
-    """The part of a sequence that Redis means by two places, the second one included."""
-    first = max(0, first + length) if first < 0 else first
-    last = last + length if last < 0 else last
-    return slice(first, last + 1) if last >= first else slice(0, 0)
-
-
-def _listed(ranked: list[tuple[float, bytes]], options: Sequence[bytes]) -> list[bytes]:
-    """Members, each followed by its score where that is asked for."""
-    if any(option.upper() == b"WITHSCORES" for option in options):
-        return [part for score, member in ranked for part in (member, _score_text(score))]
-    return [member for _, member in ranked]
-
-
-def _score_text(score: float) -> bytes:
-    return b"%.17g" % score
-
-
-def _entry_id(text: bytes) -> tuple[int, int]:
-    if text == b"-":
-        return EMPTY_ID
-    milliseconds, _, number = text.partition(b"-")
-    return _integer(milliseconds), _integer(number or b"0")
-
-
-def _id_text(entry: tuple[int, int]) -> bytes:
-    return b"%d-%d" % entry
-
-
-__all__ = ["CommandError", "Data", "Status"]
+__all__ = ["Data"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from sim.data import CommandError, Status
+from sim.values import CommandError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -138,6 +138,10 @@ class Player:
             await self.insist_on("JoinRoom", game.JoinRoomRequest(room_id=self.room_id))
         except NotFoundError:
             self.gone = True
+        except RpcError:
+            if not self.journal.lost:
+                raise
+            # The match was lost with its beginning, and the seat with it: its host lets the player in again.
         self.out = False
         self.play(by_calls=self._by_calls)
 

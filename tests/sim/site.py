@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from contextlib import ExitStack, aclosing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import grpc
-from google.rpc import status_pb2
 from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
@@ -25,13 +24,9 @@ import rami_kit.finished_stream
 import rami_kit.instruments
 import rami_kit.redis_store
 import rami_kit.store_node
-from ai_decision.deciding import decide
-from ai_decision.decision_stream import DecisionStream
-from ai_decision.frames import Chosen
 from game_state.config import GameSettings
 from game_state.rule_sheets import RuleSheets
 from matchmaking.config import MatchmakingSettings
-from rami.ai.v1 import decision_service_pb2 as messages
 from rami_engine import SEED_SIZE, Guards, new_chain
 from rami_kit.app import App
 from rami_kit.auth import Caller, CallerKind, TokenVerifier
@@ -41,6 +36,7 @@ from sim import cluster
 from sim.calls import BROKEN_CONNECTION, KEEPALIVE_SECONDS, Ending
 from sim.channels import Channel
 from sim.cluster import ClusterStore
+from sim.decisions import Decisions
 from sim.links import Weather
 from sim.lua import ScriptRunner
 from sim.servers import Network, Server, Troubles
@@ -48,7 +44,7 @@ from sim.store import StoreServer
 from sim.world import Machine, this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from rami_kit.settings import ServiceSettings
@@ -80,7 +76,7 @@ class Site:
         self.channels: list[Channel] = []
         self.silent_until = 0.0
         """By then every stream has noticed that its server has gone without a word."""
-        self.ai = Decisions(self)
+        self.ai = Decisions(self.network, seed)
 
     def add(self, name: str, target: str, settings: ServiceSettings, build: Callable[..., Any]) -> Host:
         """A place for a replica of a service; started by `start`."""
@@ -180,62 +176,6 @@ def _end_tasks(loop: Loop, machine: Machine) -> None:
         task.cancel()
     if left:
         loop.call_later(0.001, _end_tasks, loop, machine)
-
-
-class Decisions:
-    """The AI service: one machine that decides in place, with the real policies and the real checks."""
-
-    def __init__(self, site: Site) -> None:
-        self.machine = Machine("ai")
-        self.late_share = 0.0
-        self.failing_share = 0.0
-        self.absurd_share = 0.0
-        self._chance = random.Random(f"ai-{site.seed}")
-        server = Server(site.network, self.machine, ())
-        server.serving = True
-        handlers: Any = {
-            "Decide": grpc.unary_unary_rpc_method_handler(self._decide),
-            "DecideMany": grpc.stream_stream_rpc_method_handler(self._decide_many),
-        }
-        server.add_registered_method_handlers("rami.ai.v1.DecisionService", handlers)
-        site.network.servers["ai"] = [server]
-
-    async def _decide(self, raw: bytes, context: Any) -> bytes:
-        place = await self._place(raw)
-        if place is None:
-            await context.abort(UNAVAILABLE, "no")
-            raise AssertionError("an abort ends the call")
-        return messages.DecideResponse(action_index=place).SerializeToString()
-
-    async def _decide_many(self, requests: AsyncIterator[bytes], context: Any) -> None:
-        async def parsed() -> AsyncIterator[messages.DecideManyRequest]:
-            async for raw in requests:
-                yield messages.DecideManyRequest.FromString(raw)
-
-        async with aclosing(DecisionStream(self._answer).responses(parsed())) as responses:
-            async for response in responses:
-                await context.write(response.SerializeToString())
-
-    async def _answer(self, one: messages.DecideManyRequest) -> messages.DecideManyResponse:
-        place = await self._place(one.request.SerializeToString())
-        if place is None:
-            refusal = status_pb2.Status(code=UNAVAILABLE.value[0], message="no")
-            return messages.DecideManyResponse(call_id=one.call_id, error=refusal)
-        decision = messages.DecideResponse(action_index=place)
-        return messages.DecideManyResponse(call_id=one.call_id, decision=decision)
-
-    async def _place(self, request: bytes) -> int | None:
-        """Where the chosen action stands in the request; None for no answer, and nonsense now and then."""
-        dice = self._chance.random()
-        if dice < self.late_share:
-            await asyncio.sleep(self._chance.uniform(0, 3))
-        elif dice < self.late_share + self.failing_share:
-            return None
-        elif dice < self.late_share + self.failing_share + self.absurd_share:
-            return 1000
-        answer = decide(request, lambda: False)
-        assert isinstance(answer, Chosen), "the game service asks for what can be decided"
-        return answer.place
 
 
 class OrderedSet(dict[Any, None]):
@@ -407,4 +347,4 @@ def _matchmaking_settings() -> MatchmakingSettings:
     return make_settings(MatchmakingSettings, _ANY_URL, game_address="game")
 
 
-__all__ = ["Decisions", "Host", "Site", "game_settings", "in_place_of_the_machine", "matchmaking_settings"]
+__all__ = ["Host", "Site", "game_settings", "in_place_of_the_machine", "matchmaking_settings"]

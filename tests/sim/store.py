@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import hashlib
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import hiredis
-
-from sim.data import CommandError, Data, Status
-from sim.links import Link
+from sim.connections import Connection, Encoded, encoded
+from sim.data import Data
+from sim.values import CommandError, Status
 from sim.world import EPOCH, this_machine
 
 if TYPE_CHECKING:
@@ -26,18 +24,9 @@ if TYPE_CHECKING:
     from sim.links import Weather
     from sim.lua import Runs, ScriptRunner
     from sim.plan import Fault
-    from sim.world import Handle, Loop, Machine, Trace
+    from sim.world import Loop, Machine, Trace
 
-_MORE: Final = object()
-
-
-class _Encoded(bytes):
-    """Replies as they go over the wire; none at all while the connection is blocked."""
-
-    __slots__ = ()
-
-
-_BLOCKED: Final = _Encoded()
+_BLOCKED: Final = Encoded()
 
 
 @dataclass(slots=True)
@@ -53,75 +42,6 @@ class Trap:
     """Once the script has run, before its reply leaves; else before it runs."""
     deed: Callable[[Machine], None]
     """What happens besides the connection being cut, which always is."""
-
-
-class Connection:
-    """One connection to the store; also the transport of the client at its far end."""
-
-    def __init__(self, server: StoreServer, machine: Machine, protocol: Any) -> None:
-        self.machine = machine
-        self.channels: dict[bytes, None] = {}
-        self.waiting: deque[list[bytes]] = deque()
-        """Commands that the server has not come to yet."""
-        self.blocked: Handle | None = None
-        """Set while a WAIT of this connection waits; then also what it is answered with in the end."""
-        self.blocked_replies: tuple[Any, Any] = (None, None)
-        self.written = 0
-        """The latest write of this connection, as the server counts them."""
-        self.asking = False
-        """The next command may touch keys that are on their way to this server."""
-        self._server = server
-        self._protocol = protocol
-        self._reader = hiredis.Reader(notEnoughData=_MORE)
-        self._up = Link(server.weather, server.context)
-        self._down = Link(server.weather, machine.context)
-        self.closed = False
-
-    # The client's side: a transport.
-
-    def write(self, data: bytes) -> None:
-        self._up.send(self._arrive, data)
-
-    def abort(self) -> None:
-        """The client hangs up: what it has sent still arrives, which is what makes an outcome uncertain."""
-        if not self.closed:
-            self._down.cut = True
-            self._up.send(self._forget)
-
-    close = abort
-
-    # The server's side.
-
-    def reply(self, data: bytes) -> None:
-        """Send replies or published messages."""
-        self._down.send(self._deliver, data)
-
-    def cut(self) -> None:
-        """The connection breaks, for both sides; nothing on its way arrives."""
-        if self.closed:
-            return
-        self._forget()
-        self._up.cut = True
-        self._down.cut = True
-        lost = Link(self._server.weather, self.machine.context)
-        lost.send(self._protocol.connection_lost, None)
-
-    def _arrive(self, data: bytes) -> None:
-        if self.closed:
-            return
-        self._reader.feed(data)
-        while (command := self._reader.gets()) is not _MORE:
-            self.waiting.append(command)
-        self._server.serve(self)
-
-    def _deliver(self, data: bytes) -> None:
-        self._protocol.data_received(data)
-
-    def _forget(self) -> None:
-        self.closed = True
-        if self.blocked is not None:
-            self.blocked.cancel()
-        self._server.forget(self)
 
 
 class StoreServer:
@@ -259,7 +179,7 @@ class StoreServer:
             if trap is not None:
                 self._spring(trap, connection)
                 return
-            replies.append(reply if type(reply) is _Encoded else encoded(reply))
+            replies.append(reply if type(reply) is Encoded else encoded(reply))
         if replies:
             connection.reply(b"".join(replies))
 
@@ -331,19 +251,19 @@ class StoreServer:
     def _serve_command(self, _connection: Connection, args: list[bytes]) -> list[Any]:
         return [[args[1].lower(), -4]]
 
-    def _serve_ssubscribe(self, connection: Connection, channels: list[bytes]) -> _Encoded:
+    def _serve_ssubscribe(self, connection: Connection, channels: list[bytes]) -> Encoded:
         replies = []
         for channel in channels:
             connection.channels[channel] = None
             replies.append(encoded([b"ssubscribe", channel, len(connection.channels)]))
-        return _Encoded(b"".join(replies))
+        return Encoded(b"".join(replies))
 
-    def _serve_sunsubscribe(self, connection: Connection, channels: list[bytes]) -> _Encoded:
+    def _serve_sunsubscribe(self, connection: Connection, channels: list[bytes]) -> Encoded:
         replies = []
         for channel in channels:
             connection.channels.pop(channel, None)
             replies.append(encoded([b"sunsubscribe", channel, len(connection.channels)]))
-        return _Encoded(b"".join(replies))
+        return Encoded(b"".join(replies))
 
     def _serve_wait(self, connection: Connection, args: list[bytes]) -> Any:
         return self._wait(connection, int(args[1]) / 1000, 1, 0)
@@ -396,22 +316,8 @@ def _sha(source: bytes) -> bytes:
     return hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 
 
-def encoded(reply: Any) -> bytes:
-    if reply is None:
-        return b"$-1\r\n"
-    if isinstance(reply, Status):
-        return b"+%b\r\n" % reply
-    if isinstance(reply, bytes):
-        return b"$%d\r\n%b\r\n" % (len(reply), reply)
-    if isinstance(reply, int):
-        return b":%d\r\n" % reply
-    if isinstance(reply, CommandError):
-        return b"-%b\r\n" % str(reply).encode()
-    return b"*%d\r\n" % len(reply) + b"".join(map(encoded, reply))
-
-
 def _brief(reply: Any) -> object:
     return f"[{len(reply)}]" if isinstance(reply, list) else reply
 
 
-__all__ = ["Connection", "StoreServer", "Trap"]
+__all__ = ["StoreServer", "Trap"]

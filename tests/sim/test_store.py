@@ -10,10 +10,11 @@ import hiredis
 import pytest
 
 from rami_kit.resp import Address, pack_command
-from sim.data import CommandError, Data, Status
+from sim.data import Data
 from sim.lua import ScriptRunner
 from sim.plan import Deed, plan_for
 from sim.run import Run
+from sim.values import CommandError, Status
 from sim.world import EPOCH
 
 if TYPE_CHECKING:
