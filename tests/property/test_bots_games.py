@@ -29,7 +29,7 @@ from unit.engine.positions import round_of, shuffled
 
 GAMES = 84
 """A table; the twelve tables together play 1,008 games."""
-DEALS = 3
+DEALS = 2
 """Supposed deals that Hard has time for here: enough to try everything, and a thousand games stay short."""
 TABLES = tuple(product((2, 3, 4), (False, True), (False, True)))
 
