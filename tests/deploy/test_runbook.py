@@ -177,5 +177,5 @@ def test_resources_that_are_named_exist() -> None:
         for pod_name, command in re.findall(r"exec (?:-i )?\"?([\w$-]+)\"? -- /opt/rami/node.sh (\w+)", block.text):
             assert pod_name in {*pods, "redis-cluster-$number"}, block.text
             assert re.search(rf"^  (?:.*[ |])?{command}(?: \\|.*)?\)", script, re.MULTILINE), block.text
-    made = set(re.findall(r"create secret (?:generic|tls) (\S+)", (DEPLOY / "runbook" / "install.md").read_text()))
+    made = set(re.findall(r"-n rami create secret (?:generic|tls) (\S+)", (DEPLOY / "runbook" / "install.md").read_text()))
     assert made == needed
