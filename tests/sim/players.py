@@ -168,6 +168,9 @@ class Player:
             watch = self.client.watch(self.room_id)
             try:
                 await self._follow(watch)
+            except NotFoundError:
+                self.gone = True
+                return
             except RamiClientError:
                 await asyncio.sleep(PAUSE_SECONDS)
 

@@ -98,6 +98,7 @@ class Queuer(Player):
         return ticket_id
 
     async def _get_seat(self) -> None:
+        self.over = False
         ticket_id = await self._get_ticket()
         rooms = self.rooms.setdefault(ticket_id, set())
         if self._leaves:

@@ -59,7 +59,7 @@ class Host:
             await self._let_in(friend, room)
         if self._friends and self._chance.random() < 0.4:
             undecided = self._chance.choice(self._friends)
-            await undecided.insist_on("LeaveRoom", game.LeaveRoomRequest(room_id=room.room_id))
+            await _try(undecided, "LeaveRoom", game.LeaveRoomRequest(room_id=room.room_id))
             await self._let_in(undecided, room)
         for _ in range(self._chance.randrange(3)):
             empty = await self._seats_for_bots()
@@ -76,7 +76,7 @@ class Host:
                 await self._let_in(friend, room)
             await self._put_bots({seat: BOTS[seat % 2] for seat in await self._seats_for_bots(empty=True)})
             if not self._by_itself:
-                await self._try("StartMatch", game.StartMatchRequest(room_id=room.room_id))
+                await _try(self._player, "StartMatch", game.StartMatchRequest(room_id=room.room_id))
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _look(self) -> room_pb2.Room:
@@ -108,14 +108,24 @@ class Host:
     async def _put_bots(self, bots: dict[int, str]) -> None:
         if bots:
             changes = [game.BotSeat(seat=seat, bot=bot) for seat, bot in bots.items()]
-            await self._try("UpdateSeats", game.UpdateSeatsRequest(room_id=self._player.room_id, changes=changes))
+            await _try(
+                self._player, "UpdateSeats", game.UpdateSeatsRequest(room_id=self._player.room_id, changes=changes)
+            )
 
-    async def _try(self, method: str, request: game.StartMatchRequest | game.UpdateSeatsRequest) -> None:
-        """Ask for what may not be possible any more."""
-        try:
-            await self._player.insist_on(method, request)
-        except FailedPreconditionError:
-            return
+
+async def _try(
+    player: Player, method: str, request: game.StartMatchRequest | game.UpdateSeatsRequest | game.LeaveRoomRequest
+) -> None:
+    """Ask for what may not be possible any more; or, once the store has lost something, not permitted."""
+    try:
+        await player.insist_on(method, request)
+    except NotFoundError:
+        raise
+    except FailedPreconditionError:
+        return
+    except RpcError:
+        if not player.journal.lost:
+            raise
 
 
 async def room_story(site: Site, plan: Plan, journal: Journal, storm: Storm) -> list[str]:
@@ -134,7 +144,7 @@ async def room_story(site: Site, plan: Plan, journal: Journal, storm: Storm) -> 
         findings = await _rematch(people, plan, room_id, rooms)
     except NotFoundError as error:
         findings = [f"a room is gone: {error}"]
-        for player in people:
+        for player in (*people, *watching):
             player.gone = True
     finally:
         await blowing
