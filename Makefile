@@ -9,7 +9,7 @@ TESTS ?=
 PART ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench bench-compare monitoring breaking release-contract lock clean
+.PHONY: help env demo up web play test test-chaos sim lint format gen check-gen docs bench bench-compare capacity monitoring breaking release-contract lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,6 +74,10 @@ docs: $(STAMP) ## Refresh the table of settings, the references in docs, and the
 	@$(BIN)/python scripts/contract_reference.py
 	@$(BIN)/python scripts/client_reference.py
 	@$(BIN)/python scripts/edge_configs.py
+	@$(BIN)/python scripts/capacity.py
+
+capacity: $(STAMP) ## Put the figures of the last `make bench` into deploy/capacity.md
+	@$(BIN)/python scripts/capacity.py --from build/bench
 
 monitoring: $(STAMP) ## Make the rules, alerts and dashboards of the code in deploy/monitoring
 	@PYTHONPATH=deploy $(BIN)/python -m monitoring
