@@ -96,6 +96,7 @@ def test_made_files_are_fresh() -> None:
 def test_every_alert_has_an_entry_in_the_runbook() -> None:
     entries = re.findall(r"^### (\w+)$", (DEPLOY / "runbook" / "alerts.md").read_text(), re.MULTILINE)
     assert entries == list(ALL)
+    assert re.fullmatch(r"https://\S+[^/#]", RUNBOOK), "a page, to which the anchor of an entry is added"
     for alert in ALL.values():
         assert alert.runbook == f"{RUNBOOK}#{alert.name.lower()}"
         assert alert.severity in {"page", "ticket"}

@@ -30,6 +30,7 @@ ROOT = DEPLOY.parent
 PAGES = sorted((DEPLOY / "runbook").glob("*.md"))
 DOCUMENTS = [*PAGES, *(DEPLOY / folder / "README.md" for folder in (".", "grafana", "k8s"))]
 TOOLS = {"kubectl", "redis-cli", "redis-server", "make"}
+COMMANDS = {"slowlog get"}
 BLOCK = re.compile(r"^( *)```sh( run)?\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NO_SETTINGS = {"RAMI_VERSION", "RAMI_TOKEN", "RAMI_PROBE_NAME"}
 """Variables that are read by others: Compose, the command line, and the probe."""
@@ -143,6 +144,24 @@ def test_settings_exist() -> None:
             assert name in known, f"{page.name}: {name}"
 
 
+def test_lines_of_logs_that_are_looked_for_are_written() -> None:
+    """What stands as `words of a log` is said by the code; dots stand for what differs."""
+    source = "\n".join(path.read_text() for folder in ("services", "libs") for path in (ROOT / folder).rglob("*.py"))
+    entries = re.split(r"^### ", (DEPLOY / "runbook" / "alerts.md").read_text(), flags=re.MULTILINE)
+    quoted = {
+        " ".join(words.split())
+        for entry in entries
+        for looked in re.findall(r"\*\*Look\*\*(.*?)\*\*Do\*\*", entry, re.DOTALL)
+        for words in re.findall(r"`([^`]+)`", looked)
+    }
+    said = {
+        words for words in quoted if re.fullmatch(r"[a-z][a-z' .]+ [a-z .]+", words) and not words.startswith("redis")
+    }
+    assert len(said) >= 8
+    for words in said - COMMANDS:
+        assert re.search(re.escape(words).replace(r"\.\.\.", "%[ds]"), source), words
+
+
 def test_targets_and_files_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in DOCUMENTS:
@@ -177,5 +196,7 @@ def test_resources_that_are_named_exist() -> None:
         for pod_name, command in re.findall(r"exec (?:-i )?\"?([\w$-]+)\"? -- /opt/rami/node.sh (\w+)", block.text):
             assert pod_name in {*pods, "redis-cluster-$number"}, block.text
             assert re.search(rf"^  (?:.*[ |])?{command}(?: \\|.*)?\)", script, re.MULTILINE), block.text
-    made = set(re.findall(r"-n rami create secret (?:generic|tls) (\S+)", (DEPLOY / "runbook" / "install.md").read_text()))
+    made = set(
+        re.findall(r"-n rami create secret (?:generic|tls) (\S+)", (DEPLOY / "runbook" / "install.md").read_text())
+    )
     assert made == needed

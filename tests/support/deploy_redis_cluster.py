@@ -90,7 +90,7 @@ class Node:
         with self.client as client:
             # The reply as it is: what the library makes of it lacks what tests look for.
             client.response_callbacks.clear()
-            text: Any = client.execute_command("CLUSTER", "NODES")  # type: ignore[no-untyped-call]
+            text: Any = client.execute_command("CLUSTER", "NODES")
         return [line.split() for line in text.splitlines()]
 
     def _environment(self) -> dict[str, str]:
