@@ -73,9 +73,7 @@ class StoreView:
         self.client.set(keys.room_key(partition, token), room_header(room) + encode_room(room), px=3_600_000)
         self.client.delete(keys.log_key(partition, token))
         for step in table.log:
-            self.client.xadd(
-                keys.log_key(partition, token), {b"s": step.step.to_bytes()}, id=f"{step.version}-0"
-            )
+            self.client.xadd(keys.log_key(partition, token), {b"s": step.step.to_bytes()}, id=f"{step.version}-0")
         self.client.zadd(keys.due_key(partition), {token: room.due_ms(1_000)})
         return room
 
