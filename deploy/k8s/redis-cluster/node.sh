@@ -71,11 +71,17 @@ meet() {
   known=$(here CLUSTER NODES)
   for peer in $PEERS; do
     address=$(address_of "${peer%:*}") || continue
-    if echo "$known" | awk -v place="$address:${peer##*:}@" '
-      index($2, place) == 1 && ($3 ~ /myself|handshake/ || $8 == "connected") { found = 1 }
-      END { exit !found }'; then continue; fi
-    here CLUSTER MEET "$address" "${peer##*:}" > /dev/null
+    if ! knows "$address:${peer##*:}" 'myself|handshake'; then
+      here CLUSTER MEET "$address" "${peer##*:}" > /dev/null
+    fi
   done
+}
+
+# Whether the node at a place is linked to, or is of a kind that needs no link, by the table in $known.
+knows() { # ADDRESS:PORT FLAGS
+  echo "$known" | awk -v place="$1@" -v flags="$2" '
+    index($2, place) == 1 && ($3 ~ flags || $8 == "connected") { found = 1 }
+    END { exit !found }'
 }
 
 # A node that lost its disk is another node of the same name; what it was is dead for good. Dead nodes that own slots
@@ -170,6 +176,13 @@ adopt() {
   if [ "$(here ROLE | head -n 1)" != master ] || [ "$(here DBSIZE)" -gt 0 ]; then
     echo "node.sh: $NODE_NAME is no empty master" >&2 && exit 1
   fi
+  # Who does not know all others yet would take slots that have an owner.
+  known=$(here CLUSTER NODES)
+  for peer in $PEERS; do
+    if ! knows "$(address_of "${peer%:*}"):${peer##*:}" myself || echo "$known" | grep -q handshake; then
+      echo "node.sh: $NODE_NAME does not know $peer yet" >&2 && exit 1
+    fi
+  done
   here CLUSTER NODES | awk -v slots="$SLOTS" '
     $3 !~ /(^|,)(fail\??|noaddr)(,|$)/ {
       for (field = 9; field <= NF; field++) {
