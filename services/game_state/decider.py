@@ -86,7 +86,9 @@ class Decider:
         source = self._roster.source(bot)
         cause, failures, tried = "none", 0, set[str]()
         pause = Backoff(*BUSY_PAUSES_SECONDS)
-        while (seconds := min(self._timeout, give_up_at - time.monotonic())) > 0:
+        while (
+            seconds := min(self._timeout, min(give_up_at, self._absence_ends(source, began)) - time.monotonic())
+        ) > 0:
             asked = time.perf_counter()
             with span("decide", room=room.room_id, bot=bot):
                 cause, place, retry_after = await source.ask(request, seconds, tried)
@@ -110,10 +112,10 @@ class Decider:
 
     def _note(self, source: DecisionSource, cause: str) -> None:
         """Keep in mind since when a service is away."""
-        if cause != "unavailable":
-            self._away_since.pop(source, None)
-        else:
+        if cause == "unavailable":
             self._away_since.setdefault(source, time.monotonic())
+        elif cause != "deadline_exceeded":  # which one that only begins to come back ends with as well
+            self._away_since.pop(source, None)
 
     def _is_waited_for(self, source: DecisionSource, cause: str, began: float, patience: float) -> bool:
         """Whether a failure that may pass is given time to: one that says so, of a service that is not long away."""
@@ -122,6 +124,14 @@ class Decider:
             return now - began < patience
         away_since = self._away_since.get(source)
         return away_since is not None and now - away_since < self._patience
+
+    def _absence_ends(self, source: DecisionSource, began: float) -> float:
+        """When a decision that began at some time is given up because the service is away; never while it is not.
+
+        One that dies and comes back fails in one way after the other, and hangs in between: all of it has one bound.
+        """
+        away_since = self._away_since.get(source)
+        return math.inf if away_since is None else max(began, away_since) + self._patience + self._timeout
 
     def _policy_seed(self, room: Room, seat: int) -> int:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""
