@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sim.calls import BROKEN_CONNECTION, Ending
 from sim.cluster import ClusterStore
+from sim.plan import Deed
 from sim.site import UNAVAILABLE
 from sim.store import Trap
 from support.chaos_journal import Killed, Lost, Struck
@@ -79,7 +80,7 @@ class Storm:
         host = self._site.hosts[fault.victim]
         if host.up:
             await host.drain()
-            await host.start()
+            await self._bring_back(host)
 
     async def _crash(self, host: Host, seconds: float, *, silent: bool = False) -> None:
         if not host.up:
@@ -92,7 +93,7 @@ class Storm:
     @staticmethod
     async def _bring_back(host: Host) -> None:
         """Start a replica, unless somebody has done so meanwhile."""
-        if not host.up:
+        if not (host.up or host.starting):
             await host.start()
 
     async def _do_cut_calls(self, fault: Fault) -> None:
@@ -233,7 +234,9 @@ class Storm:
     async def _do_step_out(self, fault: Fault) -> None:
         player = self.players[fault.victim]
         there = [each for each in self.players.values() if each.room_id == player.room_id and not each.out]
-        if len(there) > 1:  # a match that the last person leaves is over
+        # A match that the last person leaves is over; and who watches nothing cannot be told what the store has lost.
+        loses = self._plan.durability == "memory" and any(each.deed is Deed.FAIL_OVER for each in self._plan.faults)
+        if len(there) > 1 and not loses:
             await player.step_out(fault.seconds)
 
 

@@ -101,6 +101,8 @@ class Host:
         self.machine = Machine(name)
         self.app: App | None = None
         self.lives = 0
+        self.starting = False
+        """Whether a replica is about to run here."""
         self._site = site
         self._target = target
         self._settings = settings
@@ -117,7 +119,9 @@ class Host:
         self.lives += 1
         self.machine = Machine(self.name)
         task = site.loop.create_task(self._start(), name="start", context=self.machine.context)
+        self.starting = True
         await asyncio.wait([task])
+        self.starting = False
         if not task.cancelled():
             task.result()
 
