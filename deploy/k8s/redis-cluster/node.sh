@@ -176,21 +176,17 @@ adopt() {
   if [ "$(here ROLE | head -n 1)" != master ] || [ "$(here DBSIZE)" -gt 0 ]; then
     echo "node.sh: $NODE_NAME is no empty master" >&2 && exit 1
   fi
-  # Who does not know all others yet would take slots that have an owner.
-  known=$(here CLUSTER NODES)
+  # By the word of each node about itself: what this one has heard of others may be old. Nor may its claim be.
+  own=$(epoch "$NODE_ADDRESS" "$PORT") owned=""
   for peer in $PEERS; do
-    if ! knows "$(address_of "${peer%:*}"):${peer##*:}" myself || echo "$known" | grep -q handshake; then
-      echo "node.sh: $NODE_NAME does not know $peer yet" >&2 && exit 1
-    fi
-  done
-  here CLUSTER NODES | awk -v slots="$SLOTS" '
-    $3 !~ /(^|,)(fail\??|noaddr)(,|$)/ {
-      for (field = 9; field <= NF; field++) {
-        if ($field ~ /^\[/) continue
-        parts = split($field, range, "-")
-        for (slot = range[1]; slot <= range[parts]; slot++) owned[slot + 0] = 1
-      }
+    address=$(address_of "${peer%:*}") && theirs=$(epoch "$address" "${peer##*:}") && [ "$theirs" -le "$own" ] &&
+      nodes=$(ask "$address" "${peer##*:}" CLUSTER NODES) || {
+      echo "node.sh: $NODE_NAME cannot know yet what $peer has" >&2 && exit 1
     }
+    owned="$owned $(echo "$nodes" | awk '$3 ~ /myself/ { for (f = 9; f <= NF; f++) if ($f !~ /^\[/) print $f }')"
+  done
+  echo "$owned" | tr -s ' ' '\n' | awk -F - -v slots="$SLOTS" '
+    NF { for (slot = $1; slot <= $NF; slot++) owned[slot + 0] = 1 }
     END {
       for (slot = 0; slot <= slots; slot++) {
         free = slot < slots && !(slot in owned)
@@ -204,6 +200,10 @@ adopt() {
       echo "node.sh: $NODE_NAME has the slots $first to $last"
     done
   here CLUSTER BUMPEPOCH > /dev/null
+}
+
+epoch() { # ADDRESS PORT
+  ask "$1" "$2" CLUSTER INFO | tr -d '\r' | sed -n 's/^cluster_current_epoch://p' | grep .
 }
 
 backup() { exec redis-cli --no-auth-warning -h "$NODE_ADDRESS" -p "$PORT" --rdb -; }
