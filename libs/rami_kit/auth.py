@@ -174,12 +174,11 @@ class TokenVerifier:
         if len(token) > MAX_TOKEN_LENGTH:
             raise _invalid()
         try:
-            header = jwt.get_unverified_header(token)
             # Only to pick the key set: whatever the token claims, the key of that set has to verify it.
-            claims = jwt.decode(token, options={"verify_signature": False})
-            if claims.get("iss") == SERVICE_ISSUER:
+            unverified = jwt.decode_complete(token, options={"verify_signature": False})
+            if unverified["payload"].get("iss") == SERVICE_ISSUER:
                 return self._service(token)
-            return self._player(token, header)
+            return self._player(token, unverified["header"])
         except jwt.ExpiredSignatureError:
             raise token_expired() from None
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
