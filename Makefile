@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TESTS ?=
+# One more than there are CPUs: many tests wait, for clocks and for processes that start.
+TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PART ?= all
 
 .DEFAULT_GOAL := help
@@ -36,7 +38,7 @@ play: $(STAMP) ## Take a seat against bots in the terminal
 	@$(BIN)/rami play $(ARGS)
 
 test: $(STAMP) ## Run every test (TESTS=path narrows it down)
-	@$(BIN)/pytest --numprocesses auto --dist worksteal $(TESTS)
+	@$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(TESTS)
 
 test-chaos: $(STAMP) ## Run all chaos tests: kills and cuts at hundreds of seeded moments, and builds broken on purpose
 	@$(BIN)/pytest tests/chaos -m "chaos_long or not chaos_long" $(ARGS)
