@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from rami_bots.patterns import LINKS, NEIGHBOURS, dearest, isolated, melded, outs
+from rami_bots.patterns import LINKS, NEIGHBOURS, completes, dearest, isolated, melded, outs
 from rami_engine import DECK_MELDS, card_points, cards_of, is_meld, lay_offs_on, mask_of, melds_in
 from unit.engine.positions import mask
 
@@ -32,6 +32,7 @@ def test_readings_agree_with_their_definitions() -> None:
         outside = [card for card in range(52) if not hand >> card & 1]
         completing = [card for card in outside if melded(hand | 1 << card) >> card & 1]
         assert outs(hand) == mask_of(completing)
+        assert [card for card in outside if completes(hand, card)] == completing
 
 
 def test_links_are_mutual_and_as_defined() -> None:

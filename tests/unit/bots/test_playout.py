@@ -56,3 +56,13 @@ def test_a_drawn_card_that_fits_the_table_is_laid_off_and_the_last_one_discarded
 def test_with_an_empty_stock_and_a_useless_discard_the_lowest_hand_wins() -> None:
     table = Table([mask("KS QD"), mask("5H 6H")], [], [mask("2C").bit_length() - 1], (), ace_high=False)
     assert table.play_out(0) == (1, 20)
+
+
+def test_the_seat_that_searches_goes_on_from_an_empty_stock_where_that_makes_its_hand_better() -> None:
+    discards = [mask("2C").bit_length() - 1]
+    losing = Table([mask("KS QD"), mask("5H 6H")], [], discards, (), ace_high=False, own=0)
+    assert losing.play_out(0) == (1, 12), "the king goes for the two, and the round ends with the next seat"
+    winning = Table([mask("5H 6H"), mask("KS QD")], [], discards, (), ace_high=False, own=0)
+    assert winning.play_out(0) == (0, 20)
+    useless = Table([mask("3S 4D"), mask("AH 2H")], [], [mask("KC").bit_length() - 1], (), ace_high=False, own=0)
+    assert useless.play_out(0) == (1, 7)
