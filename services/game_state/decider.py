@@ -86,9 +86,8 @@ class Decider:
         source = self._roster.source(bot)
         cause, failures, tried = "none", 0, set[str]()
         pause = Backoff(*BUSY_PAUSES_SECONDS)
-        while (
-            seconds := min(self._timeout, min(give_up_at, self._absence_ends(source, began)) - time.monotonic())
-        ) > 0:
+        while (seconds := min(give_up_at, self._absence_ends(source, began)) - time.monotonic()) > 0:
+            seconds = min(seconds, self._timeout)
             asked = time.perf_counter()
             with span("decide", room=room.room_id, bot=bot):
                 cause, place, retry_after = await source.ask(request, seconds, tried)

@@ -93,11 +93,6 @@ class Watcher:
         """The notice of a newer stream may have been lost: the stream asks when it is woken next."""
         self._doubts = self._seat is not None
 
-    @property
-    def in_doubt(self) -> bool:
-        """The stream should ask."""
-        return self._doubts and self._notice is not None
-
     def take_doubt(self) -> PlayNotice | None:
         """What to ask with, if there is a doubt and the stream has been announced; the doubt is gone then."""
         if not self._doubts or self._notice is None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from game_state.events import CommittedStep
     from game_state.feeds import FeedHub
     from game_state.own_rooms import OwnRooms
+    from game_state.play_notices import PlayNotice
     from game_state.repository import RoomRepository
     from game_state.room import Room
     from rami_kit.metrics import GameMetrics
@@ -153,8 +154,9 @@ class RoomStream:
                         async for message in last_words:
                             yield message
                     raise end
-                if self.watcher.in_doubt:
-                    await self._ask_who_plays()
+                doubted = self.watcher.take_doubt()
+                if doubted is not None:
+                    await self._ask_who_plays(doubted)
                 message = await self._news()
                 if message:
                     yield message
@@ -188,11 +190,8 @@ class RoomStream:
             else:
                 await self.watcher.wait(deadline - clock())
 
-    async def _ask_who_plays(self) -> None:
+    async def _ask_who_plays(self, notice: PlayNotice) -> None:
         """Where the notice of a newer Play stream may have been lost: ask, and be told."""
-        notice = self.watcher.take_doubt()
-        if notice is None:
-            return
         try:
             await self._parts.repository.ask_who_plays(self._room_id, notice)
         except StoreUnavailable:

@@ -13,7 +13,8 @@ import yaml
 from monitoring.alerts import ALERTS
 from monitoring.files import DEPLOY, made_files
 from monitoring.site import RUNBOOK
-from support.deploy_alerts import CASES, HEALTHY, Case
+from support.deploy_alerts import CASES, Case
+from support.deploy_series import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,17 @@ from rami.matchmaking.v1 import matchmaking_service_pb2
 from rami_cli.edge_settings import EdgeSettings
 from rami_kit.health import LIVENESS
 from rami_kit.settings import ServiceSettings, load_settings
-from support.deploy_manifests import KUBECTL, OVERLAYS, Manifests, container, matches, pod, pod_labels, ports, render
+from support.deploy_manifests import (
+    OVERLAYS,
+    Manifests,
+    container,
+    matches,
+    needs_kubectl,
+    pod,
+    pod_labels,
+    ports,
+    render,
+)
 
 if TYPE_CHECKING:
     from pydantic_settings import BaseSettings
@@ -42,7 +52,7 @@ NAMES = sorted(path.name for path in OVERLAYS.iterdir())
 WATCHDOG_SECONDS = 1
 """A process that hangs while it drains ends itself so much after its grace."""
 
-pytestmark = pytest.mark.skipif(KUBECTL is None, reason="needs kubectl: the Debian package kubernetes-client")
+pytestmark = needs_kubectl
 
 
 @pytest.fixture(scope="module", params=NAMES)

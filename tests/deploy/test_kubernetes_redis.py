@@ -12,13 +12,13 @@ from game_state.config import GameSettings
 from matchmaking.config import MatchmakingSettings
 from rami_kit.settings import Durability, load_settings
 from rami_kit.store_url import StoreUrl, Topology
-from support.deploy_manifests import KUBECTL, Manifests, Resource, container, pod, ports, render
+from support.deploy_manifests import Manifests, Resource, container, needs_kubectl, pod, ports, render
 from support.deploy_redis_cluster import SCRIPT
 
 NODES = "redis-cluster"
 SIZES = {"mb": 10**6, "gb": 10**9, "Mi": 2**20, "Gi": 2**30}
 
-pytestmark = pytest.mark.skipif(KUBECTL is None, reason="needs kubectl: the Debian package kubernetes-client")
+pytestmark = needs_kubectl
 
 
 @pytest.fixture(scope="module")

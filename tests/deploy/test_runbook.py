@@ -19,7 +19,7 @@ from matchmaking.config import MatchmakingSettings
 from monitoring.files import DEPLOY
 from rami_cli.edge_settings import EdgeSettings
 from rami_kit.settings import describe_settings
-from support.deploy_manifests import KUBECTL, render
+from support.deploy_manifests import needs_kubectl, render
 from support.deploy_redis_cluster import SCRIPT
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_targets_and_files_exist() -> None:
             assert (ROOT / path).exists() or path == "deploy/docker/.env", f"{page.name}: {path}"
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="needs kubectl: the Debian package kubernetes-client")
+@needs_kubectl
 def test_resources_that_are_named_exist() -> None:
     manifests, with_redis = render("prod"), render("prod-redis")
     kinds = {"deployment": "Deployment", "hpa": "HorizontalPodAutoscaler", "scaledobject": "ScaledObject"}

@@ -108,7 +108,7 @@ class Channel:
 
         return call
 
-    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:  # noqa: ARG002
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:  # noqa: ARG002 - nothing to connect
         servers = self.network.servers.get(self.target, [])
         ready = any(server.machine.alive and server.serving for server in servers)
         return grpc.ChannelConnectivity.READY if ready else grpc.ChannelConnectivity.TRANSIENT_FAILURE

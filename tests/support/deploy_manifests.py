@@ -8,6 +8,7 @@ import subprocess
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pytest
 import yaml
 
 from monitoring.files import DEPLOY
@@ -19,6 +20,7 @@ Resource: TypeAlias = "dict[str, Any]"
 
 OVERLAYS = DEPLOY / "k8s" / "overlays"
 KUBECTL = shutil.which("kubectl")
+needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="needs kubectl: the Debian package kubernetes-client")
 
 
 class Manifests:
