@@ -59,11 +59,24 @@ def test_a_cluster_forms_itself_and_outlives_its_nodes(site: RedisSite) -> None:
     with redis.Redis(nodes[0].address, site.port, password=OTHER_PASSWORD) as client:
         assert client.ping(), "a password that is to follow is good already"
 
+    check_that_a_replica_may_come_again_at_once_without_its_disk(site)
     check_that_a_master_leaves_without_a_gap(site)
     check_that_a_node_without_its_disk_becomes_a_replica(site)
     check_that_all_come_again_elsewhere(site)
     check_that_a_backup_brings_everything_back(site)
     check_that_slots_of_two_lost_disks_get_a_new_master(site)
+
+
+def check_that_a_replica_may_come_again_at_once_without_its_disk(site: RedisSite) -> None:
+    """Nobody has missed it when another node answers at its address: that must not leave what it was behind."""
+    node = site.nodes[3]
+    before = next(line[0] for line in node.lines() if "myself" in line[2])
+    node.kill()
+    node.lose_disk()
+    node.start()
+    until(site, site.whole, "the new node follows, and the old one is forgotten")
+    assert not any(line[0] == before for other in site.nodes for line in other.lines())
+    assert not node.leads()
 
 
 def check_that_a_master_leaves_without_a_gap(site: RedisSite) -> None:

@@ -84,12 +84,13 @@ knows() { # ADDRESS:PORT FLAGS
     END { exit !found }'
 }
 
-# A node that lost its disk is another node of the same name; what it was is dead for good. Dead nodes that own slots
-# are left alone: their data may come again, and a person has to decide.
+# A node that lost its disk is another node of the same name; what it was is dead for good. Where another node has
+# answered at its address before anybody missed it, it has no address any more and never counts as failed. Dead nodes
+# that own slots are left alone: their data may come again, and a person has to decide.
 forget() {
   here CLUSTER NODES | awk '
     { comma = index($2, ","); name = comma ? substr($2, comma + 1) : ""; sub(/,.*/, "", name)
-      dead = $3 ~ /(^|,)fail(,|$)/
+      dead = $3 ~ /(^|,)(fail|noaddr)(,|$)/
       if (dead && NF == 8) gone[$1] = name
       if (!dead && $8 == "connected") alive[name] = 1 }
     END { for (id in gone) if (gone[id] != "" && gone[id] in alive) print id }' |
