@@ -46,6 +46,9 @@ class Spans:
         ended = self.exporter.get_finished_spans()
         return [span for span in ended if span.context and f"{span.context.trace_id:032x}" == trace]
 
+    def named(self, name: str) -> list[ReadableSpan]:
+        return [span for span in self.exporter.get_finished_spans() if span.name == name]
+
     def names(self, trace: str) -> set[str]:
         return {span.name for span in self.of(trace)}
 
@@ -128,7 +131,8 @@ async def test_an_action_on_play_goes_on_with_its_own_trace(
         )
         await stream.call.write(pb.PlayRequest(action=action))
         await stream.until_version(stream.version + 1)
-    played = [span for span in spans.exporter.get_finished_spans() if span.name == "play-action"]
+    await eventually(lambda: bool(spans.named("play-action")), "the action's span has ended")
+    played = spans.named("play-action")
     assert len(played) == 1
     assert (played[0] in spans.of(TRACE)) == kept
     assert played[0].attributes == {"rami.room": room.room_id}
@@ -138,7 +142,9 @@ async def test_a_refused_call_is_a_failed_span_that_names_the_reason(spans: Span
     async with Client.connect(game=f"127.0.0.1:{game.apps[0].port}", token=player_token("ada")) as client:
         with pytest.raises(NotFoundError):
             await client.get_room("p0-aaaaaaaaaaaaaaaa")
-    (failed,) = [span for span in spans.exporter.get_finished_spans() if span.name.endswith("GetRoom")]
+    # The client may be told before the handler, and with it the span, has ended.
+    await eventually(lambda: bool(spans.named("rami.game.v1.GameService/GetRoom")), "the call's span has ended")
+    (failed,) = spans.named("rami.game.v1.GameService/GetRoom")
     assert failed.status.status_code is StatusCode.ERROR
     assert failed.status.description == "ROOM_NOT_FOUND"
     assert not failed.events
