@@ -50,6 +50,10 @@ if TYPE_CHECKING:
     from rami_kit.unread import Writer
 
 MAX_DEADLINE_SECONDS: Final = 60.0
+DEADLINE_SLACK_SECONDS: Final = 0.1
+"""A client gives up at its own deadline. Ours begins when the call arrives, so its end may be told before ours comes:
+a call that is ended so little before counts as late.
+"""
 
 _ENGINE_ERRORS: Final = (IllegalAction, MalformedAction, OptionsError)
 _OK: Final = "OK"
@@ -398,7 +402,7 @@ async def _abort(context: _Context, refusal: RamiError) -> Never:
 def _cancelled(context: _Context) -> str:
     """The code under which a cancelled RPC counts: what its client saw."""
     remaining = context.time_remaining()
-    return _DEADLINE_EXCEEDED if remaining is not None and remaining <= 0 else _CANCELLED
+    return _DEADLINE_EXCEEDED if remaining is not None and remaining <= DEADLINE_SLACK_SECONDS else _CANCELLED
 
 
 def _aborted(context: _Context) -> str:
@@ -415,4 +419,4 @@ def _too_old() -> RamiError:
     return refused(reasons.ERROR_REASON_SHUTTING_DOWN, "the stream is old: open it again", retry_after_seconds=0)
 
 
-__all__ = ["ServiceInterceptor"]
+__all__ = ["DEADLINE_SLACK_SECONDS", "ServiceInterceptor"]

@@ -20,6 +20,7 @@ from rami.ai.v1 import decision_service_pb2_grpc
 from rami_bots import BOTS, Bot, UnknownBot, find_bot
 from rami_engine import RULES_ID, RULES_VERSION
 from rami_kit.errors import INTERNAL_TEXT, InvalidRequest, RamiError, reasons, refused, to_status
+from rami_kit.interceptor import DEADLINE_SLACK_SECONDS
 from rami_kit.tracing import span
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
             seconds = time.monotonic() - began
             if outcome is None:
                 # Ended from outside: because the client left, or at the deadline, which a busy front may notice late.
-                outcome = "timeout" if seconds >= remaining else "cancelled"
+                outcome = "timeout" if seconds >= remaining - DEADLINE_SLACK_SECONDS else "cancelled"
             self._metrics.decisions.labels(bot.id, outcome).inc()
             self._metrics.seconds.labels(bot.id).observe(seconds)
         return response
