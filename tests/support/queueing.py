@@ -129,7 +129,8 @@ class Player:
 
 async def next_ticket(watch: Watch) -> messages.Ticket:
     """The next news of a watch that has not ended."""
-    news = await watch.read()
+    async with asyncio.timeout(WAIT_SECONDS):
+        news = await watch.read()
     assert isinstance(news, messages.WatchTicketResponse), "the watch has ended"
     return news.ticket
 
