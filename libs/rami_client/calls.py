@@ -45,7 +45,8 @@ _CHANNEL_OPTIONS: Final[Sequence[tuple[str, int]]] = (
     ("grpc.enable_retries", 1),
 )
 _RANDOM: Final = SystemRandom()
-_PASSING: Final = (UnavailableError, DeadlineExceededError, OverloadedError)
+PASSING: Final = (UnavailableError, DeadlineExceededError, OverloadedError)
+"""What is no answer: the same request may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,6 @@ class Calls:
             except grpc.aio.AioRpcError as failure:
                 error = error_from_call(failure)
                 failures += 1
-                if not isinstance(error, _PASSING) or failures >= self.retry.attempts:
+                if not isinstance(error, PASSING) or failures >= self.retry.attempts:
                     raise error from failure
             await asyncio.sleep(self.retry.pause_seconds(failures, error))

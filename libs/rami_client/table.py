@@ -19,9 +19,8 @@ import grpc
 
 from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import room_pb2
-from rami_client.calls import new_request_id
+from rami_client.calls import PASSING, new_request_id
 from rami_client.errors import (
-    DeadlineExceededError,
     RamiClientError,
     RewoundError,
     RpcError,
@@ -83,7 +82,6 @@ class Table(Follower):
         self._sent_again = 0
         self._repeats: set[asyncio.Task[None]] = set()
         self._entropy: asyncio.Task[None] | None = None
-        self._entropy_request: game.SetEntropyRequest | None = None
 
     @property
     def legal_actions(self) -> tuple[Action, ...]:
@@ -231,25 +229,31 @@ class Table(Follower):
             self._entropy = asyncio.create_task(self._set_entropy(), name=f"entropy {self.room_id}")
 
     async def _set_entropy(self) -> None:
-        if self._entropy_request is None:
-            entropy = secrets.token_bytes(MAX_ENTROPY_SIZE)
-            if self.receipt is not None:
-                self.receipt.brings(entropy)
-            self._entropy_request = game.SetEntropyRequest(
-                request_id=new_request_id(), room_id=self.room_id, entropy=entropy
-            )
-        try:
-            await self._calls.unary(self._stub.SetEntropy, self._entropy_request, room_id=self.room_id)
-        except (UnavailableError, DeadlineExceededError):
-            self._entropy = None  # the next news of the lobby sends the same request again
-        except RpcError as error:
-            if error.reason not in _ENTROPY_TOO_LATE:
-                _LOG.warning("the seat brings no entropy to room %s: %s", self.room_id, error)
-            if self.receipt is not None:
-                self.receipt.withdraws_entropy()
+        entropy = secrets.token_bytes(MAX_ENTROPY_SIZE)
+        if self.receipt is not None:
+            self.receipt.brings(entropy)
+        request = game.SetEntropyRequest(request_id=new_request_id(), room_id=self.room_id, entropy=entropy)
+        failures = 0
+        while True:
+            try:
+                await self._calls.unary(self._stub.SetEntropy, request, room_id=self.room_id)
+            except PASSING as error:
+                # It may have come, or not: only the same request can tell, and only it can be in the receipt.
+                failures += 1
+                await asyncio.sleep(self._calls.retry.pause_seconds(failures, error))
+            except RpcError as error:
+                if error.reason not in _ENTROPY_TOO_LATE:
+                    _LOG.warning("the seat brings no entropy to room %s: %s", self.room_id, error)
+                if self.receipt is not None:
+                    self.receipt.withdraws_entropy()
+                return
+            else:
+                return
 
     def _finish(self) -> None:
         self._play = None
+        if self._entropy is not None:
+            self._entropy.cancel()
         for repeat in self._repeats:
             repeat.cancel()
         for pending in self._pending.values():

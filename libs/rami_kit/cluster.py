@@ -1,8 +1,9 @@
 """A store that is a cluster: every call goes to the master of the hash slot of its first key.
 
 The table of slots comes from the nodes themselves: the masters known so far and the ones that RAMI_REDIS_URL
-names are all asked at once, and the answer with the highest epoch counts. It is read again when a node is in
-trouble, when one says MOVED, and every so often.
+names are all asked at once, and the answer with the highest epoch counts; of several, the one that most nodes
+give, since a master that has just come back still thinks itself in charge for a moment. It is read again when a
+node is in trouble, when one says MOVED, and every so often.
 
     MOVED       the slot is another's: the table is put right and the call sent there
     ASK         the slot is on its way, and these keys have gone: the call alone is sent there, behind ASKING
@@ -20,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -53,11 +55,11 @@ _log = logging.getLogger(__name__)
 
 
 class _Table(NamedTuple):
-    """What a node says of the cluster. The best one is the greatest."""
+    """What a node says of the cluster."""
 
     epoch: int
     covered: int
-    ranges: list[tuple[int, int, str, int]]
+    ranges: tuple[tuple[int, int, str, int], ...]
 
 
 class ClusterRouter:
@@ -172,7 +174,8 @@ class ClusterRouter:
             if table is not None and table.ranges
         ]
         if tables:
-            self._apply(max(tables))
+            votes = Counter(tables)
+            self._apply(max(tables, key=lambda table: (table.epoch, table.covered, votes[table], table)))
 
     async def _ask(self, address: resp.Address) -> _Table | None:
         try:
@@ -187,7 +190,7 @@ class ClusterRouter:
         rows = dict(line.split(":", 1) for line in info.decode().split("\r\n") if ":" in line)
         ranges = parse_slots(slots, address.host)
         covered = sum(last - first + 1 for first, last, _, _ in ranges)
-        return _Table(int(rows.get("cluster_current_epoch", 0)), covered, ranges)
+        return _Table(int(rows.get("cluster_current_epoch", 0)), covered, tuple(ranges))
 
     def _complain(self, address: resp.Address, text: str) -> None:
         if self._complaints.get(address) != text:

@@ -144,6 +144,16 @@ async def test_the_node_that_knows_most_is_believed() -> None:
             assert await store.run(ADD, [KEY], [1]) == 2
 
 
+async def test_of_nodes_that_know_as_much_most_are_believed() -> None:
+    # Whichever port is the greater: the one that came back thinks itself in charge, the others know better.
+    async with Node(lambda _: 1) as one, Node(lambda _: 2) as other, Node(lambda _: 3) as third:
+        for back, owner in ((one, other), (other, one)):
+            one.owner = other.owner = third.owner = owner
+            back.owner = back
+            async with cluster_of(back, third, owner) as store:
+                assert await store.run(ADD, [KEY], [1]) == (1 if owner is one else 2)
+
+
 async def test_a_cluster_without_slots_is_waited_for() -> None:
     async with Node(lambda _: 3) as node:
         whole = node.answer

@@ -261,15 +261,21 @@ export abstract class Table<Message extends News = News> {
 
   private async bringEntropy(seat: number, entropy: Uint8Array): Promise<void> {
     const request = { requestId: newRequestId(), roomId: this.roomId, entropy };
-    try {
-      await unary(this.context, this.game.setEntropy, request, this.roomId);
-      if (this.promised) this.promised = { ...this.promised, entropy: { seat, bytes: entropy } };
-    } catch {
-      // The match began meanwhile, or another tab brought some: the shuffle is then checked without ours.
-    } finally {
-      this.bringing = false;
-      this.pulse();
+    for (let failures = 1; !this.closing.signal.aborted; failures++) {
+      try {
+        await unary(this.context, this.game.setEntropy, request, this.roomId);
+        if (this.promised) this.promised = { ...this.promised, entropy: { seat, bytes: entropy } };
+        break;
+      } catch (thrown) {
+        // The match began meanwhile, or another tab brought some: the shuffle is then checked without ours.
+        const error = errorFrom(thrown);
+        if (!error.passing) break;
+        // It may have come, or not: only the same request can tell.
+        await sleep(pauseMs(this.context.retry, failures, error), this.closing.signal);
+      }
     }
+    this.bringing = false;
+    this.pulse();
   }
 }
 
