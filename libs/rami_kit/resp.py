@@ -124,8 +124,15 @@ class RespConnection(asyncio.Protocol):
         self.on_lost()
 
 
-async def connect(address: Address, *, timeout_seconds: float, client_name: str) -> RespConnection:
-    """Opens a connection and signs in. Raises ConnectError; leaves nothing open then or when cancelled."""
+async def connect(
+    address: Address, *, timeout_seconds: float, client_name: str, primary: bool = False
+) -> RespConnection:
+    """Opens a connection and signs in. Raises ConnectError; leaves nothing open then or when cancelled.
+
+    With `primary`, a server that says it is a replica is refused: one that has just come back as such is still
+    empty, and what is read there looks as if it had never been. Nodes of a cluster need no such care, as they
+    send away whoever asks for what they are not in charge of.
+    """
     loop = asyncio.get_running_loop()
     connection: RespConnection | None = None
     try:
@@ -135,7 +142,7 @@ async def connect(address: Address, *, timeout_seconds: float, client_name: str)
             else:
                 context = ssl.create_default_context() if address.tls else None
                 _, connection = await loop.create_connection(RespConnection, address.host, address.port, ssl=context)
-            await _sign_in(connection, address, client_name)
+            await _sign_in(connection, address, client_name, primary=primary)
     except TimeoutError:
         _close(connection)
         raise ConnectError(f"no answer from {address} within {timeout_seconds:g} s") from None
@@ -178,7 +185,7 @@ async def exchange(connection: RespConnection, *commands: tuple[Argument, ...]) 
         connection.on_reply, connection.on_lost = _ignore_reply, _ignore_loss
 
 
-async def _sign_in(connection: RespConnection, address: Address, client_name: str) -> None:
+async def _sign_in(connection: RespConnection, address: Address, client_name: str, *, primary: bool) -> None:
     commands: list[tuple[Argument, ...]] = []
     if address.password:
         credentials = (address.username, address.password) if address.username else (address.password,)
@@ -186,11 +193,16 @@ async def _sign_in(connection: RespConnection, address: Address, client_name: st
     if address.database:
         commands.append(("SELECT", address.database))
     commands.append(("CLIENT", "SETNAME", client_name))
-    for command, reply in zip(commands, await exchange(connection, *commands), strict=True):
+    *replies, hello = await exchange(connection, *commands, ("HELLO", 2))
+    for command, reply in zip(commands, replies, strict=True):
         # A server that is loading or wants a password says so here. The error code is its first word; the
         # rest could repeat what was sent.
         if isinstance(reply, hiredis.ReplyError):
             raise ConnectError(f"{address} refused {command[0]!s}: {str(reply).partition(' ')[0]}")
+    # A server too old to know the command, or one that forbids it, is believed to be what the settings say.
+    told = dict(zip(hello[::2], hello[1::2], strict=False)) if isinstance(hello, list) else {}
+    if primary and told.get(b"role") == b"replica" and told.get(b"mode") == b"standalone":
+        raise ConnectError(f"{address} is a replica")
 
 
 def _close(connection: RespConnection | None) -> None:

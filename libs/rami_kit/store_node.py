@@ -189,7 +189,9 @@ class StoreNode:
 
     async def _open(self) -> None:
         try:
-            connection = await resp.connect(self.address, timeout_seconds=self._timeout, client_name=self._client_name)
+            connection = await resp.connect(
+                self.address, timeout_seconds=self._timeout, client_name=self._client_name, primary=True
+            )
         except resp.ConnectError as error:
             _log.warning("the store is away: %s", error)
             self._opening = None

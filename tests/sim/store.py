@@ -237,6 +237,9 @@ class StoreServer:
     def _serve_client(self, _connection: Connection, _args: list[bytes]) -> Status:
         return Status(b"OK")
 
+    def _serve_hello(self, _connection: Connection, _args: list[bytes]) -> list[bytes]:
+        return [b"mode", b"standalone", b"role", b"master"]
+
     def _serve_ping(self, connection: Connection, _args: list[bytes]) -> Any:
         return [b"pong", b""] if connection.channels else Status(b"PONG")
 

@@ -68,9 +68,9 @@ class ChaosStore:
         if self.running:
             self._store.resume()
 
-    async def ask(self, *command: str) -> Any:
-        """The server's reply to a command, asked on a connection of its own."""
-        address = resp.Address("127.0.0.1", self.port)
+    async def ask(self, *command: str, server: EmbeddedStore | None = None) -> Any:
+        """The reply of the primary, or of another server, to a command, asked on a connection of its own."""
+        address = resp.Address("127.0.0.1", self.port if server is None else server.port)
         connection = await resp.connect(address, timeout_seconds=ASK_SECONDS, client_name="rami-chaos")
         try:
             (reply,) = await resp.exchange(connection, command)
@@ -140,5 +140,9 @@ class ReplicatedStore(ChaosStore):
         self._replica = self._make_server(directory, replicaof=f"127.0.0.1 {self.port}")
         await asyncio.to_thread(self._replica.start)
         async with asyncio.timeout(ATTACH_SECONDS):
-            while b"state=online" not in await self.ask("INFO", "replication"):  # noqa: ASYNC110 - nothing tells
+            # By its own word: the primary calls it online when all is sent, and who takes over before all is loaded
+            # has nothing.
+            while b"master_link_status:up" not in await self.ask(  # noqa: ASYNC110 - nothing tells
+                "INFO", "replication", server=self._replica
+            ):
                 await asyncio.sleep(0.02)

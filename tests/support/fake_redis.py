@@ -23,6 +23,7 @@ class FakeRedis:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.commands: list[list[bytes]] = []
+        self.role = b"master"
         self.port = 0
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -61,6 +62,8 @@ class FakeRedis:
         command = [command[0].upper(), *command[1:]]
         if command[0] == b"CLIENT":
             return b"+OK\r\n"
+        if command[0] == b"HELLO":
+            return _encoded([b"proto", 2, b"mode", b"standalone", b"role", self.role])
         self.commands.append(command)
         answer = self.answer(command)
         return b"".join(map(_encoded, answer)) if isinstance(answer, tuple) else _encoded(answer)

@@ -175,3 +175,15 @@ async def test_unix_sockets() -> None:
     with EmbeddedStore(unix_socket=True) as own:
         async with connected(own.url) as store:
             assert await store.run(ADD, ["n"], [1]) == 1
+
+
+async def test_a_replica_is_not_taken_for_the_store() -> None:
+    # As a former primary is when it has just come back: still empty, so that every room seems never to have been.
+    with EmbeddedStore(options={"replicaof": "127.0.0.1 1"}) as back:
+        async with connected(back.url) as store:
+            assert not store.healthy
+            with pytest.raises(StoreUnavailable):
+                await store.read("GET", "n")
+            await asyncio.to_thread(admin(back.url).replicaof, "NO", "ONE")
+            await eventually(lambda: store.healthy, "the store is healthy")
+            assert await store.run(ADD, ["n"], [1]) == 1

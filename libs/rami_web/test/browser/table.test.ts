@@ -203,11 +203,11 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
 
 test("a turn that runs out of time is played by autopilot, the page says so, and the seat is taken back", async () => {
   const page = await openPage(browser, home);
-  await page.getByText("No table is waiting").waitFor();
-  const { token, playerId } = await page.evaluate(() => {
+  const guest = await page.waitForFunction(() => {
     const key = Object.keys(localStorage).find((name) => name.startsWith("rami.guest"));
-    return JSON.parse(localStorage.getItem(key ?? "") ?? "{}");
+    return key && JSON.parse(localStorage.getItem(key) ?? "null");
   });
+  const { token, playerId } = await guest.jsonValue();
   const rami = new RamiClient({ transport: createGrpcWebTransport({ baseUrl: home }), token, playerId });
   const options = { seats: 2, autoStart: true, turnTimeLimit: { seconds: 3n }, botPace: { seconds: 2n } };
   const { roomId } = await rami.createRoom(options, { bots: { 1: "easy" } });
