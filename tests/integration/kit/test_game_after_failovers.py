@@ -67,14 +67,16 @@ async def play_through(
             tables = [Table(site, kind, f"{kind.name.lower()}{n}", f"{n}") for n, kind in enumerate(kinds)]
             for table in tables:
                 table.target_score = 1000
-            await asyncio.gather(*(table.open() for table in tables))
-            assert await site.journal.until(lambda: all(table.steps > STEPS_BEFORE for table in tables), 60)
-            await fail_over(site, tables)
-            assert await site.goes_on("the failover is over", GOES_ON_SECONDS)
-            await eventually(lambda: all(app.require_store().healthy for app in cluster.apps), "all are healthy")
-            await asyncio.gather(*(table.finish() for table in tables))
-            for table in tables:
-                await table.close()
+            try:
+                await asyncio.gather(*(table.open() for table in tables))
+                assert await site.journal.until(lambda: all(table.steps > STEPS_BEFORE for table in tables), 60)
+                await fail_over(site, tables)
+                assert await site.goes_on("the failover is over", GOES_ON_SECONDS)
+                await eventually(lambda: all(app.require_store().healthy for app in cluster.apps), "all are healthy")
+                await asyncio.gather(*(table.finish() for table in tables))
+            finally:
+                for table in tables:
+                    await table.close()
     return check_file(site.journal.path)
 
 
