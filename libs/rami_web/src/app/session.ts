@@ -1,6 +1,6 @@
 /**
- * The player and what the browser remembers: the guest's token, the name, language and colours, what was promised
- * before each match, and the latest matches. All of it stays in this browser.
+ * The player and what the browser remembers: the guest's token, the name, language and colours, the pace of quick
+ * matches, what was promised before each match, and the latest matches. All of it stays in this browser.
  */
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import {
@@ -13,6 +13,7 @@ import {
   toHex,
   UnauthenticatedError,
 } from "../client/index.ts";
+import { type Pace, paceFrom } from "./pace.ts";
 
 export type Theme = "dark" | "light";
 
@@ -154,6 +155,14 @@ export class Session {
 
   set theme(theme: Theme) {
     write("theme", theme);
+  }
+
+  get pace(): Pace {
+    return paceFrom(read<unknown>("pace"));
+  }
+
+  set pace(pace: Pace) {
+    write("pace", pace);
   }
 
   get recent(): Recent[] {

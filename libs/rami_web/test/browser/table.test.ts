@@ -46,6 +46,16 @@ async function dealAgainstBot(page: Page, name: string): Promise<void> {
   await myTurn(page);
 }
 
+/** A client that calls as the guest of a page. */
+async function guestOf(page: Page): Promise<RamiClient> {
+  const guest = await page.waitForFunction(() => {
+    const key = Object.keys(localStorage).find((name) => name.startsWith("rami.guest"));
+    return key && JSON.parse(localStorage.getItem(key) ?? "null");
+  });
+  const { token, playerId } = await guest.jsonValue();
+  return new RamiClient({ transport: createGrpcWebTransport({ baseUrl: home }), token, playerId });
+}
+
 for (const [name, size, dark] of [
   ["phone", PHONE, false],
   ["desk", DESK, true],
@@ -203,12 +213,7 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
 
 test("a turn that runs out of time is played by autopilot, the page says so, and the seat is taken back", async () => {
   const page = await openPage(browser, home);
-  const guest = await page.waitForFunction(() => {
-    const key = Object.keys(localStorage).find((name) => name.startsWith("rami.guest"));
-    return key && JSON.parse(localStorage.getItem(key) ?? "null");
-  });
-  const { token, playerId } = await guest.jsonValue();
-  const rami = new RamiClient({ transport: createGrpcWebTransport({ baseUrl: home }), token, playerId });
+  const rami = await guestOf(page);
   const options = { seats: 2, autoStart: true, turnTimeLimit: { seconds: 3n }, botPace: { seconds: 2n } };
   const { roomId } = await rami.createRoom(options, { bots: { 1: "easy" } });
   await page.goto(`${home}#/room/${roomId}`);
@@ -305,15 +310,26 @@ test("cards are dragged: from the stock to the hand, within it, and to the disca
   await page.context().close();
 });
 
-test("every language fits on a phone, and a quick match finds a table in it", async () => {
+test("every language fits on a phone, and a quick match finds a table of the chosen pace in it", async () => {
+  const paces: Record<string, [string, bigint]> = { es: ["Rápido", 20n], fr: ["Tranquille", 0n] };
   const texts = { es: "Buscar mesa", nb: "Finn et bord", fr: "Trouver une table", ru: "Найти стол", cs: "Najít stůl" };
   for (const [language, text] of Object.entries(texts)) {
     const page = await openPage(browser, home, { size: PHONE, locale: language, dark: language === "ru" });
     await page.getByRole("button", { name: text }).waitFor();
     expect(await page.evaluate(() => document.documentElement.lang)).toBe(language);
     await checkWidth(page);
+    const [pace, seconds] = paces[language] ?? [undefined, 60n];
+    if (pace) {
+      await page.getByRole("radio", { name: pace }).check();
+      await page.reload();
+      await page.getByRole("button", { name: text }).waitFor();
+      expect(await page.getByRole("radio", { name: pace }).isChecked()).toBe(true);
+    }
     await page.getByRole("button", { name: text }).click();
     await myTurn(page);
+    const rami = await guestOf(page);
+    const { options } = await rami.getRoom(page.url().split("/").at(-1) ?? "");
+    expect(options?.turnTimeLimit?.seconds).toBe(seconds);
     await act(page);
     await picture(page, `table-${language}-phone`);
     await checkWidth(page);

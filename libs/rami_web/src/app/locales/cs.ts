@@ -48,6 +48,10 @@ export const cs: Locale = {
     quickTitle: "Rychlá partie",
     quickText: "Zahrajte si s těmi, kdo právě hledají stůl. Prázdná místa obsadí roboti.",
     quickStart: "Najít stůl",
+    pace: "Tempo",
+    paceRelaxed: "Pohodové",
+    paceNormal: "Běžné",
+    paceFast: "Rychlé",
     queueWaiting: "Hledá se stůl",
     queueSeconds: {
       one: "Čekáte {count} sekundu",

@@ -41,6 +41,10 @@ export const es: Locale = {
     quickTitle: "Partida rápida",
     quickText: "Juega con quien esté buscando mesa. Los bots ocupan los asientos que queden libres.",
     quickStart: "Buscar mesa",
+    pace: "Ritmo",
+    paceRelaxed: "Tranquilo",
+    paceNormal: "Habitual",
+    paceFast: "Rápido",
     queueWaiting: "Buscando mesa",
     queueSeconds: {
       one: "{count} segundo de espera",

@@ -41,6 +41,10 @@ export const fr: Locale = {
     quickTitle: "Partie rapide",
     quickText: "Jouez avec ceux qui cherchent une table. Des bots prennent les places restées vides.",
     quickStart: "Trouver une table",
+    pace: "Rythme",
+    paceRelaxed: "Tranquille",
+    paceNormal: "Habituel",
+    paceFast: "Rapide",
     queueWaiting: "Recherche d’une table",
     queueSeconds: {
       one: "{count} seconde d’attente",

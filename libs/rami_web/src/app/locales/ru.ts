@@ -41,6 +41,10 @@ export const ru: Locale = {
     quickTitle: "Быстрая игра",
     quickText: "Игра с теми, кто сейчас ищет стол. Пустые места займут боты.",
     quickStart: "Найти стол",
+    pace: "Темп",
+    paceRelaxed: "Спокойный",
+    paceNormal: "Обычный",
+    paceFast: "Быстрый",
     queueWaiting: "Ищем стол",
     queueSeconds: {
       one: "Ожидание: {count} секунда",

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type Room, RoomStatus, Visibility } from "../../client/index.ts";
 import { usePage } from "../context.ts";
 import type { TextKey } from "../i18n.ts";
+import { PACES, type Pace, paceTerms } from "../pace.ts";
 import { CardFace } from "../parts/Card.tsx";
 import { levelName } from "../story.ts";
 import { OwnTables, RoomLine, RoomLists, useRooms } from "./RoomLists.tsx";
@@ -119,6 +120,8 @@ function Pick<Value extends string | number>({ legend, values, value, label, onP
 function QuickMatch({ toTable }: WayProps): JSX.Element {
   const { texts, session, announce } = usePage();
   const [seats, setSeats] = useState(3);
+  const [pace, setPace] = useState(session.pace);
+  const { turnSeconds, criteria } = paceTerms(pace);
   const [since, setSince] = useState<number>();
   const [, tick] = useState(0);
   const stop = useRef<() => void>();
@@ -131,7 +134,7 @@ function QuickMatch({ toTable }: WayProps): JSX.Element {
 
   async function queue(): Promise<string | undefined> {
     const cancelled = new AbortController();
-    const ticket = await session.rami.joinQueue({ playerCounts: [seats], botsAllowed: true });
+    const ticket = await session.rami.joinQueue({ playerCounts: [seats], botsAllowed: true, ...criteria });
     stop.current = () => {
       cancelled.abort();
       session.rami.leaveQueue(ticket.ticketId).catch(() => {
@@ -151,6 +154,19 @@ function QuickMatch({ toTable }: WayProps): JSX.Element {
   return (
     <Way title="quickTitle" text="quickText">
       <Pick<number> legend={texts.t("seats")} values={[2, 3, 4]} value={seats} label={String} onPick={setSeats} />
+      <Pick<Pace>
+        legend={texts.t("pace")}
+        values={PACES}
+        value={pace}
+        label={(each) => texts.t(paceTerms(each).name)}
+        onPick={(chosen) => {
+          session.pace = chosen;
+          setPace(chosen);
+        }}
+      />
+      <p class="terms">
+        {texts.t("optTurnTime")}: {turnSeconds ? texts.seconds(turnSeconds) : texts.t("optNoLimit")}
+      </p>
       {since === undefined ? (
         <button type="button" class="primary" onClick={() => toTable(queue)}>
           {texts.t("quickStart")}
