@@ -125,13 +125,19 @@ class RespConnection(asyncio.Protocol):
 
 
 async def connect(
-    address: Address, *, timeout_seconds: float, client_name: str, primary: bool = False
+    address: Address,
+    *,
+    timeout_seconds: float,
+    client_name: str,
+    primary: bool = False,
+    password_optional: bool = False,
 ) -> RespConnection:
     """Opens a connection and signs in. Raises ConnectError; leaves nothing open then or when cancelled.
 
     With `primary`, a server that says it is a replica is refused: one that has just come back as such is still
     empty, and what is read there looks as if it had never been. Nodes of a cluster need no such care, as they
-    send away whoever asks for what they are not in charge of.
+    send away whoever asks for what they are not in charge of. With `password_optional`, a server that does not
+    know the password, as it may want none, is not refused for that: it refuses what comes next if it wants one.
     """
     loop = asyncio.get_running_loop()
     connection: RespConnection | None = None
@@ -142,7 +148,7 @@ async def connect(
             else:
                 context = ssl.create_default_context() if address.tls else None
                 _, connection = await loop.create_connection(RespConnection, address.host, address.port, ssl=context)
-            await _sign_in(connection, address, client_name, primary=primary)
+            await _sign_in(connection, address, client_name, primary=primary, password_optional=password_optional)
     except TimeoutError:
         _close(connection)
         raise ConnectError(f"no answer from {address} within {timeout_seconds:g} s") from None
@@ -185,7 +191,9 @@ async def exchange(connection: RespConnection, *commands: tuple[Argument, ...]) 
         connection.on_reply, connection.on_lost = _ignore_reply, _ignore_loss
 
 
-async def _sign_in(connection: RespConnection, address: Address, client_name: str, *, primary: bool) -> None:
+async def _sign_in(
+    connection: RespConnection, address: Address, client_name: str, *, primary: bool, password_optional: bool
+) -> None:
     commands: list[tuple[Argument, ...]] = []
     if address.password:
         credentials = (address.username, address.password) if address.username else (address.password,)
@@ -197,7 +205,7 @@ async def _sign_in(connection: RespConnection, address: Address, client_name: st
     for command, reply in zip(commands, replies, strict=True):
         # A server that is loading or wants a password says so here. The error code is its first word; the
         # rest could repeat what was sent.
-        if isinstance(reply, hiredis.ReplyError):
+        if isinstance(reply, hiredis.ReplyError) and not (password_optional and command[0] == "AUTH"):
             raise ConnectError(f"{address} refused {command[0]!s}: {str(reply).partition(' ')[0]}")
     # A server too old to know the command, or one that forbids it, is believed to be what the settings say.
     told = dict(zip(hello[::2], hello[1::2], strict=False)) if isinstance(hello, list) else {}

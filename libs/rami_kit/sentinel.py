@@ -45,8 +45,8 @@ class SentinelRouter:
 
     def __init__(self, url: StoreUrl, make_node: NodeMaker, metrics: StoreMetrics, timeout_seconds: float) -> None:
         self._service = url.service
-        # Sentinels are asked without a sign-in by the connection: they may have no password where the master has.
-        self._sentinels = [replace(address, username="", password="", database=0) for address in url.addresses]
+        # They have the master's password, or none.
+        self._sentinels = [replace(address, database=0) for address in url.addresses]
         self._master = url.addresses[0]
         self._make_node = make_node
         self._metrics = metrics
@@ -122,12 +122,11 @@ class SentinelRouter:
     async def _ask(self, sentinel: resp.Address) -> tuple[int, str, int] | None:
         """Configuration epoch, host and port of the master, as a sentinel sees it; None when it does not say."""
         commands = (
-            *self._sign_in(),
             ("SENTINEL", "MASTER", self._service),
             ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._service),
         )
         try:
-            *_, state, place = await ask(sentinel, self._answer_seconds, *commands)
+            state, place = await ask(sentinel, self._answer_seconds, *commands, password_optional=True)
         except resp.ConnectError as error:
             self._complain(sentinel, f"a sentinel does not answer: {error}")
             return None
@@ -140,13 +139,6 @@ class SentinelRouter:
         fields = dict(zip(state[::2], state[1::2], strict=False))
         host, port = place
         return int(fields.get(b"config-epoch", 0)), host.decode(), int(port)
-
-    def _sign_in(self) -> list[tuple[resp.Argument, ...]]:
-        """A sentinel that wants no password refuses this, which hurts nobody."""
-        if not self._master.password:
-            return []
-        username = self._master.username
-        return [("AUTH", username, self._master.password) if username else ("AUTH", self._master.password)]
 
     def _complain(self, address: resp.Address, text: str) -> None:
         if self._complaints.get(address) != text:
@@ -172,7 +164,10 @@ class SentinelRouter:
             for sentinel in self._sentinels:
                 try:
                     connection = await resp.connect(
-                        sentinel, timeout_seconds=self._answer_seconds, client_name="rami-router"
+                        sentinel,
+                        timeout_seconds=self._answer_seconds,
+                        client_name="rami-router",
+                        password_optional=True,
                     )
                 except resp.ConnectError:
                     continue
@@ -180,8 +175,7 @@ class SentinelRouter:
                 lost = asyncio.Event()
                 connection.on_reply = self._on_news
                 connection.on_lost = lost.set
-                commands = [*self._sign_in(), ("SUBSCRIBE", "+switch-master")]
-                connection.write(b"".join(resp.pack_command(command) for command in commands))
+                connection.write(resp.pack_command(("SUBSCRIBE", "+switch-master")))
                 try:
                     if not connection.closed:
                         await lost.wait()

@@ -136,14 +136,24 @@ class Lookout:
             await asyncio.sleep(LOOK_PAUSE_SECONDS)
 
 
-async def ask(address: resp.Address, timeout_seconds: float, *commands: tuple[resp.Argument, ...]) -> list[resp.Reply]:
+async def ask(
+    address: resp.Address,
+    timeout_seconds: float,
+    *commands: tuple[resp.Argument, ...],
+    password_optional: bool = False,
+) -> list[resp.Reply]:
     """Replies to commands, errors among them, over a connection for them alone.
 
     Raises ConnectError when they do not come in time.
     """
     try:
         async with asyncio.timeout(timeout_seconds):
-            connection = await resp.connect(address, timeout_seconds=timeout_seconds, client_name="rami-router")
+            connection = await resp.connect(
+                address,
+                timeout_seconds=timeout_seconds,
+                client_name="rami-router",
+                password_optional=password_optional,
+            )
             try:
                 return await resp.exchange(connection, *commands)
             finally:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+import redis
 
 from rami_kit.errors import StoreUnavailable
 from rami_kit.subscriber import Subscriber
@@ -86,7 +87,20 @@ async def test_a_password_is_the_servers_and_need_not_be_the_sentinels(site: Sen
             assert await store.run(ADD, ["n"], [1]) == 1
         async with connected(site.url.replace("://", "://rami:wrong@")) as store:
             assert not store.healthy
+        # Sentinels may ask for it as well.
+        for sentinel in site.sentinels:
+            sentinel.ask("ACL", "SETUSER", "rami", "on", ">the-password", "&*", "+@all")
+            sentinel.ask("ACL", "SETUSER", "default", "-@all", "+auth", "+hello")
+        async with connected(site.url.replace("://", "://rami:the-password@")) as store:
+            assert await store.run(ADD, ["n"], [1]) == 2
+        async with connected(site.url) as store:
+            assert not store.healthy
     finally:
+        for sentinel in site.sentinels:
+            admin = redis.Redis(port=sentinel.port, username="rami", password="the-password", protocol=2)
+            admin.execute_command("ACL", "SETUSER", "default", "+@all")
+            admin.execute_command("ACL", "DELUSER", "rami")
+            admin.close()
         site.master.ask("ACL", "DELUSER", "rami")
         for server in site.servers:
             server.ask("CONFIG", "SET", "masterauth", "")
