@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -97,7 +97,7 @@ async def test_a_password_is_the_servers_and_need_not_be_the_sentinels(site: Sen
             assert not store.healthy
     finally:
         for sentinel in site.sentinels:
-            admin = redis.Redis(port=sentinel.port, username="rami", password="the-password", protocol=2)
+            admin: Any = redis.Redis(port=sentinel.port, username="rami", password="the-password", protocol=2)
             admin.execute_command("ACL", "SETUSER", "default", "+@all")
             admin.execute_command("ACL", "DELUSER", "rami")
             admin.close()
