@@ -45,6 +45,7 @@ _STORE_AFTERMATH: Final = (
     "LoopSlow",
     "MatchWaitsLong",
     "RatingsFailing",
+    "StoreReplicaMissing",
     "EdgeRetrying",
 )
 """What is heard while a store comes back, and everybody with it."""

@@ -344,6 +344,32 @@ CASES: Mapping[str, tuple[Case, ...]] = {
         ),
         Case("one write failed", {'rami_store_server_persistence_ok_info{server="r1"}': blip(1, 0)}),
     ),
+    "StoreReplicaMissing": (
+        Case(
+            "the only one is gone",
+            {'rami_store_server_replicas{server="r1"}': changing(1, 20, 0)},
+            ("StoreReplicaMissing",),
+            {"server": "r1"},
+        ),
+        Case(
+            "a replica is the master now, and has none itself",
+            {
+                'rami_store_server_replicas{server="r1"}': "1+0x19 stale",
+                'rami_store_server_replicas{server="r2"}': f"_x20 0+0x{SAMPLES}",
+            },
+            ("StoreReplicaMissing",),
+            {"server": "r2"},
+        ),
+        Case(
+            "one shard of two has none",
+            {'rami_store_server_replicas{server="r2"}': steady(0)},
+            ("StoreReplicaMissing",),
+            {"server": "r2"},
+        ),
+        Case("one of two is gone", {'rami_store_server_replicas{server="r1"}': changing(2, 20, 1)}),
+        Case("there never was one", {'rami_store_server_replicas{server="r1"}': steady(0)}),
+        Case("it was connected anew", {'rami_store_server_replicas{server="r1"}': blip(1, 0)}),
+    ),
     "EdgeWithoutService": (
         Case(
             "health checks of the game service fail",

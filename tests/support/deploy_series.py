@@ -140,6 +140,7 @@ HEALTHY: Series = {
     'rami_store_server_memory_limit_bytes{server="r1"}': steady(1000),
     'rami_store_server_evicted_keys{server="r1"}': steady(0),
     'rami_store_server_persistence_ok_info{server="r1"}': steady(1),
+    'rami_store_server_replicas{server="r1"}': steady(1),
     up("rami-edge", "e1"): steady(1),
     f"envoy_http_downstream_rq_total{{{EDGE_PREFIX}}}": rising(1000),
     BLOCKED: steady(0),

@@ -1,4 +1,4 @@
-"""The store: away, slow, full, or not writing."""
+"""The store: away, slow, full, not writing, or without its copy."""
 
 from __future__ import annotations
 
@@ -62,5 +62,20 @@ STORE_ALERTS: Final = (
         hold="1m",
         severity="page",
         summary="The store at {{ $labels.server }} cannot write to its disk: a restart would lose rooms.",
+    ),
+    Alert(
+        name="StoreReplicaMissing",
+        # No series says whether a replica is wanted: a store that has had one is taken to want it.
+        conditions=(
+            Condition("max by (server) (rami_store_server_replicas)", "== 0"),
+            Condition(
+                "0 * max by (server) (rami_store_server_replicas)"
+                " + on () group_left () max(max_over_time(rami_store_server_replicas[1d]))",
+                "> 0",
+            ),
+        ),
+        hold="5m",  # a replica that is restarted, as by a rollout, is back before
+        severity="page",
+        summary="The store at {{ $labels.server }} has no replica, and the store has had some within a day.",
     ),
 )
