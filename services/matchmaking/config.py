@@ -56,6 +56,11 @@ class MatchmakingSettings(ServiceSettings):
     match_width_step: float = Field(50.0, ge=0, description="Points that the width grows by with every step.")
     match_width_step_seconds: float = Field(10.0, ge=0.001, description="Waiting time between two steps.")
     match_width_max: float = Field(500.0, ge=0, description="Points that the width never exceeds.")
+    match_open_seconds: float = Field(
+        120.0,
+        ge=0,
+        description="Who has waited so long accepts everybody of a pool who has as well, at any width; 0 = never.",
+    )
     match_spread_per_second: float = Field(
         50.0,
         ge=0,
@@ -144,6 +149,7 @@ class MatchmakingSettings(ServiceSettings):
             width_step=self.match_width_step,
             step_ms=round(self.match_width_step_seconds * 1000),
             max_width=self.match_width_max,
+            open_ms=round(self.match_open_seconds * 1000),
             larger_table_ms=round(self.larger_table_wait_seconds * 1000),
             bot_fill_ms=round(self.bot_fill_wait_seconds * 1000),
             spread_per_second=self.match_spread_per_second,

@@ -82,16 +82,19 @@ def picky_policy(spread_per_second: float) -> MatchPolicy:
     """Our knob: how many points of spread a second of waiting buys; infinite makes every table at once.
 
     The windows stay out of the way of what the knob asks for: they begin at what 20 s buy and grow four times
-    as fast as it, which lets players of rare skill be seated by rivals who have only just come.
+    as fast as it, which lets players of rare skill be seated by rivals who have only just come. Once they would be
+    as wide as all skills, a player accepts anybody: nobody waits longer while there are others who have.
     """
     if math.isinf(spread_per_second):
-        return MatchPolicy(base_width=WIDEST, width_step=0.0, max_width=WIDEST, spread_per_second=0.0)
+        return MatchPolicy(base_width=WIDEST, width_step=0.0, max_width=WIDEST, open_ms=0, spread_per_second=0.0)
     step_ms = next(step_ms for least, step_ms in STEPS if spread_per_second >= least)
+    base, step = min(WIDEST, 20 * spread_per_second), 4 * spread_per_second * step_ms / 1000
     return MatchPolicy(
-        base_width=min(WIDEST, 20 * spread_per_second),
-        width_step=4 * spread_per_second * step_ms / 1000,
+        base_width=base,
+        width_step=step,
         step_ms=step_ms,
         max_width=WIDEST,
+        open_ms=step_ms * max(1, math.ceil((WIDEST - base) / step)),
         spread_per_second=spread_per_second,
     )
 

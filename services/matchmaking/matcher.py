@@ -2,7 +2,7 @@
 
 Pure and deterministic: the same tickets, times and calls give the same tables. It keeps an index, so that
 a run costs what has changed since the last one and not what waits: a new table can only hold a ticket
-that has just come in, or has just begun to accept more (a wider window, a smaller table, bots), or for
+that has just come in, or has just begun to accept more (a wider window, any skill, a smaller table, bots), or for
 which a table was held back until now; so only those are tried, oldest first. A run leaves no table unmade.
 
 For one ticket, full tables of people come first, the largest accepted number of seats first, then the
@@ -44,6 +44,10 @@ class Matcher:
         self._moments: list[tuple[int, str]] = []
         """A heap of when tickets begin to accept more. `_moment_of` names the valid entry of a ticket."""
         self._moment_of: dict[str, int] = {}
+        self._openings: list[tuple[int, str]] = []
+        """A heap of when tickets begin to accept any skill; some of them are gone, or open already."""
+        self._open: set[str] = set()
+        """Tickets that accept any skill."""
 
     def __len__(self) -> int:
         return len(self._tickets)
@@ -67,6 +71,8 @@ class Matcher:
         self.remove(ticket.ticket_id)
         self._tickets[ticket.ticket_id] = ticket
         self._changed.add(ticket.ticket_id)
+        if (opens_ms := self._policy.opens_ms(ticket)) is not None:
+            heapq.heappush(self._openings, (opens_ms, ticket.ticket_id))
         if ticket.not_before_ms == 0:
             self._enter(ticket)
 
@@ -78,6 +84,7 @@ class Matcher:
         self._changed.discard(ticket_id)
         self._alone.discard(ticket_id)
         self._moment_of.pop(ticket_id, None)
+        self._open.discard(ticket_id)
         for pool in self._pools_of.pop(ticket_id, ()):
             pool.remove(ticket)
             if not pool:
@@ -90,7 +97,21 @@ class Matcher:
         """
         while self._moments and self._moment_of.get(self._moments[0][1]) != self._moments[0][0]:
             heapq.heappop(self._moments)
-        return self._moments[0][0] if self._moments else None
+        opening = self._next_opening()
+        if self._moments and (opening is None or self._moments[0][0] <= opening):
+            return self._moments[0][0]
+        return opening
+
+    def _next_opening(self) -> int | None:
+        """When the next ticket begins to accept any skill."""
+        openings = self._openings
+        while openings:
+            moment, ticket_id = openings[0]
+            ticket = self._tickets.get(ticket_id)
+            if ticket is not None and ticket_id not in self._open and self._policy.opens_ms(ticket) == moment:
+                return moment
+            heapq.heappop(openings)
+        return None
 
     @property
     def unfinished(self) -> bool:
@@ -124,10 +145,17 @@ class Matcher:
 
     def _wake(self, now_ms: int) -> None:
         """Marks the tickets that have begun to accept more."""
-        while (moment := self.next_moment()) is not None and moment <= now_ms:
-            ticket_id = heapq.heappop(self._moments)[1]
-            del self._moment_of[ticket_id]
+        while self._moments and self._moments[0][0] <= now_ms:
+            moment, ticket_id = heapq.heappop(self._moments)
+            if self._moment_of.get(ticket_id) == moment:
+                del self._moment_of[ticket_id]
+                self._changed.add(ticket_id)
+        while (moment := self._next_opening()) is not None and moment <= now_ms:
+            ticket_id = heapq.heappop(self._openings)[1]
+            self._open.add(ticket_id)
             self._changed.add(ticket_id)
+            for pool in self._pools_of.get(ticket_id, ()):
+                pool.open(self._tickets[ticket_id])
         for ticket_id in list(self._changed):
             if ticket_id not in self._pools_of and self._tickets[ticket_id].not_before_ms <= now_ms:
                 self._enter(self._tickets[ticket_id])
@@ -141,6 +169,8 @@ class Matcher:
                 if pool is None:
                     pool = self._pools[key] = Pool(key, self._policy)
                 pool.add(ticket)
+                if ticket.ticket_id in self._open:
+                    pool.open(ticket)
                 pools.append(pool)
                 for other in pool.adjacent(ticket):
                     if other.ticket_id in self._alone:

@@ -10,6 +10,7 @@ not each other stand at distances that at least double).
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -59,7 +60,7 @@ class Found:
 class Pool:
     """Tickets for one kind of table."""
 
-    __slots__ = ("_places", "_policy", "_tickets", "key", "players", "seats")
+    __slots__ = ("_all", "_open", "_policy", "key", "players", "seats")
 
     def __init__(self, key: PoolKey, policy: MatchPolicy) -> None:
         self.key = key
@@ -67,40 +68,41 @@ class Pool:
         self.players = 0
         """How many people wait in the pool; a party counts each of its members."""
         self._policy = policy
-        # Two lists in step: where each ticket stands, and the tickets.
-        self._places: list[_Place] = []
-        self._tickets: list[Ticket] = []
+        self._all = _Line()
+        self._open = _Line()
+        """Those who accept any skill."""
 
     def __len__(self) -> int:
-        return len(self._tickets)
+        return len(self._all.tickets)
 
     def __iter__(self) -> Iterator[Ticket]:
-        return iter(self._tickets)
+        return iter(self._all.tickets)
 
     @property
     def oldest_ms(self) -> int:
         """When the ticket that has waited longest was made. Trusts the caller that there is one."""
-        return min(ticket.create_ms for ticket in self._tickets)
+        return min(ticket.create_ms for ticket in self)
 
     def add(self, ticket: Ticket) -> None:
         """Takes a ticket in; it must not be in already."""
-        place = _place(ticket)
-        index = bisect_left(self._places, place)
-        self._places.insert(index, place)
-        self._tickets.insert(index, ticket)
+        self._all.add(ticket)
         self.players += ticket.size
 
     def remove(self, ticket: Ticket) -> None:
         """Takes a ticket out; it must be in."""
-        index = bisect_left(self._places, _place(ticket))
-        del self._places[index]
-        del self._tickets[index]
+        self._all.remove(ticket)
+        self._open.remove(ticket)
         self.players -= ticket.size
+
+    def open(self, ticket: Ticket) -> None:
+        """From now on the ticket accepts any skill; it must be in, and not be told of twice."""
+        self._open.add(ticket)
 
     def adjacent(self, ticket: Ticket) -> list[Ticket]:
         """The next tickets on both sides of one that is in, as far as they are within the widest window."""
-        at, widest = bisect_left(self._places, _place(ticket)), self._policy.max_width
-        around = self._tickets[max(0, at - 1) : at] + self._tickets[at + 1 : at + 2]
+        tickets, widest = self._all.tickets, self._policy.max_width
+        at = bisect_left(self._all.places, _place(ticket))
+        around = tickets[max(0, at - 1) : at] + tickets[at + 1 : at + 2]
         return [other for other in around if abs(other.skill - ticket.skill) <= widest]
 
     def full_table(self, anchor: Ticket, now_ms: int) -> Found:
@@ -129,8 +131,12 @@ class Pool:
 
     def _anybody_near(self, anchor: Ticket, now_ms: int) -> bool:
         """Whether the nearest tickets are within the anchor's width: most searches end with that."""
-        places = self._places
+        places = self._all.places
         width = self._policy.width(now_ms - anchor.create_ms)
+        if math.isinf(width):
+            if len(self._open.tickets) > 1:
+                return True
+            width = self._policy.max_width
         at = bisect_left(places, _place(anchor))
         return (at > 0 and anchor.skill - places[at - 1][0] <= width) or (
             at + 1 < len(places) and places[at + 1][0] - anchor.skill <= width
@@ -148,27 +154,12 @@ class Pool:
         """Me and up to `look` tickets that accept and are accepted by me, the nearest, sorted by skill; and
         whether those are all. Tickets of more than `wanted` people only help to make a crowd.
         """
-        places, tickets = self._places, self._tickets
-        place = bisect_left(places, _place(me.ticket))
-        left, right = place - 1, place + 1
-        lowest, highest = me.skill - me.width, me.skill + me.width
         found = [me]
         too_large = 0
-        complete = True
-        while True:
-            more_left = left >= 0 and places[left][0] >= lowest
-            more_right = right < len(places) and places[right][0] <= highest
-            if not more_left and not more_right:
-                break
+        for ticket in self._outwards(me):
             if len(found) > look:
-                complete = False
-                break
-            if more_left and (not more_right or me.skill - places[left][0] <= places[right][0] - me.skill):
-                ticket = tickets[left]
-                left -= 1
-            else:
-                ticket = tickets[right]
-                right += 1
+                found.sort()
+                return found, False
             if suits is not None and not suits(ticket):
                 continue
             candidate = self._candidate(ticket, now_ms)
@@ -180,7 +171,62 @@ class Pool:
                 too_large += 1
             found.append(candidate)
         found.sort()
-        return found, complete
+        return found, True
+
+    def _outwards(self, me: Candidate) -> Iterator[Ticket]:
+        """The tickets that I accept, the nearest first. Beyond the widest window, those whose windows end there are
+        left out: they do not accept me.
+        """
+        width = min(me.width, self._policy.max_width)
+        lowest, highest = me.skill - width, me.skill + width
+        at = bisect_left(self._all.places, _place(me.ticket))
+        yield from self._all.outwards(me.skill, at - 1, at + 1, lowest=lowest, highest=highest)
+        if me.width > width:
+            left = bisect_left(self._open.places, (lowest,)) - 1
+            right = bisect_left(self._open.places, (highest, math.inf))
+            yield from self._open.outwards(me.skill, left, right)
+
+
+class _Line:
+    """Tickets sorted by skill."""
+
+    __slots__ = ("places", "tickets")
+
+    def __init__(self) -> None:
+        # In step: where each ticket stands, and the tickets.
+        self.places: list[_Place] = []
+        self.tickets: list[Ticket] = []
+
+    def add(self, ticket: Ticket) -> None:
+        """Takes a ticket in."""
+        place = _place(ticket)
+        index = bisect_left(self.places, place)
+        self.places.insert(index, place)
+        self.tickets.insert(index, ticket)
+
+    def remove(self, ticket: Ticket) -> None:
+        """Takes a ticket out, if it is in."""
+        index = bisect_left(self.places, _place(ticket))
+        if index < len(self.tickets) and self.tickets[index] is ticket:
+            del self.places[index]
+            del self.tickets[index]
+
+    def outwards(
+        self, skill: float, left: int, right: int, *, lowest: float = -math.inf, highest: float = math.inf
+    ) -> Iterator[Ticket]:
+        """Tickets from two indexes outwards, the nearest to a skill first, from the lowest to the highest skill."""
+        places, tickets = self.places, self.tickets
+        while True:
+            more_left = left >= 0 and places[left][0] >= lowest
+            more_right = right < len(places) and places[right][0] <= highest
+            if more_left and (not more_right or skill - places[left][0] <= places[right][0] - skill):
+                yield tickets[left]
+                left -= 1
+            elif more_right:
+                yield tickets[right]
+                right += 1
+            else:
+                return
 
 
 class _TableSearch:

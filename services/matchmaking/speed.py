@@ -55,14 +55,14 @@ _RULES: Final = [
 
 def pass_costs(waiting: int, *, widening: bool = False, seed: int = 1) -> dict[str, float]:
     """Processor milliseconds of a pass over a queue of so many tickets, with arrivals and cancels in each; of
-    tickets whose windows are still widening, or are as wide as they get.
+    tickets whose windows are still widening, or are as wide as they get. None comes to accept any skill meanwhile.
     """
     chance = random.Random(seed)  # noqa: S311 - a load, not a secret
     matcher = Matcher(MatchPolicy(spread_per_second=50.0))
     now_ms = 1_000_000
     rules = (RuleOptions(),)
     for number in range(waiting):
-        create_ms = now_ms - chance.randrange(0, 80_000) - (0 if widening else 80_000)
+        create_ms = now_ms - (chance.randrange(0, 80_000) if widening else chance.randrange(80_000, 105_000))
         seats = 2 + number % 3
         matcher.add(Ticket(f"w{number}", "", "", (seats,), rules, False, "", number * TOLD_APART, create_ms))
     matcher.run(now_ms)

@@ -147,14 +147,18 @@ class MatchPolicy:
     """How far apart skills may be, and how long anybody waits for something better.
 
     A player accepts skills within a width of the own one: `base_width` at first, `width_step` more after
-    every `step_ms` of waiting, `max_width` at most. Two tickets may share a table when each accepts the
-    other.
+    every `step_ms` of waiting, `max_width` at most, and after `open_ms` any skill. Two tickets may share a
+    table when each accepts the other.
     """
 
     base_width: float = 100.0
     width_step: float = 50.0
     step_ms: int = 10_000
     max_width: float = 500.0
+    open_ms: int = 120_000
+    """Who has waited so long accepts everybody who has as well, and is held back no longer; 0 for never. So nobody
+    waits longer than that once enough others do, however rare the skill.
+    """
     larger_table_ms: int = 3_000
     """A table smaller than a player's largest accepted one is made only with somebody who has waited so
     long, or for whom it is the largest.
@@ -168,17 +172,24 @@ class MatchPolicy:
 
     def width(self, waited_ms: int) -> float:
         """The width of somebody who has waited so long."""
+        if self.open_ms and waited_ms >= self.open_ms:
+            return math.inf
         return min(self.max_width, self.base_width + self.width_step * max(0, waited_ms // self.step_ms))
+
+    def opens_ms(self, ticket: Ticket) -> int | None:
+        """When a ticket begins to accept any skill; None for never."""
+        return ticket.create_ms + self.open_ms if self.open_ms else None
 
     def ready_ms(self, oldest_ms: int, spread: float) -> int:
         """When a table whose oldest ticket is from `oldest_ms` is tight enough for how long that has waited."""
         if self.spread_per_second <= 0:
             return oldest_ms
-        return oldest_ms + math.ceil(spread * 1000 / self.spread_per_second)
+        held_ms = math.ceil(spread * 1000 / self.spread_per_second)
+        return oldest_ms + (min(held_ms, self.open_ms) if self.open_ms else held_ms)
 
     def next_change(self, ticket: Ticket, after_ms: int, *, alone: bool = False) -> int | None:
-        """The next moment after `after_ms` at which the ticket accepts more than before; None for never.
-        `alone`: nobody is within the widest window, so that its width does not matter.
+        """The next moment after `after_ms` at which the ticket accepts more than before, but for its opening; None
+        for never. `alone`: nobody is within the widest window, so that its width does not matter.
         """
         moments = [ticket.not_before_ms]
         if len(ticket.player_counts) > 1:

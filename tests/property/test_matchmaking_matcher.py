@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 POLICY = MatchPolicy()
 PATIENT = MatchPolicy(spread_per_second=20.0)
-POLICIES = st.sampled_from([POLICY, PATIENT, MatchPolicy(base_width=300.0, spread_per_second=5.0)])
+POLICIES = st.sampled_from(
+    [
+        POLICY,
+        PATIENT,
+        MatchPolicy(base_width=300.0, open_ms=0, spread_per_second=5.0),
+        MatchPolicy(max_width=150.0, open_ms=30_000, spread_per_second=1.0),
+    ]
+)
 BOTS = (BotProfile("easy", 850.0), BotProfile("hard", 1150.0), BotProfile("normal", 1000.0))
 RULES = (RuleOptions(), RuleOptions(50), RuleOptions(100, ace_high=True))
 QUICK = Tempo(10_000, 0)
@@ -218,4 +225,25 @@ def test_tickets_that_can_sit_together_do_in_the_end(crowd: list[Ticket], policy
             if people(group) == seats and of_a_kind:
                 skills = [ticket.skill for ticket in group]
                 assert max(skills) - min(skills) > policy.max_width
+                assert policy.open_ms == 0  # else all of them have come to accept any skill
     assert not any(ticket.bots_allowed and max(ticket.player_counts) > ticket.size for ticket in matcher)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), POLICIES.filter(lambda policy: policy.open_ms > 0))
+def test_the_longest_wait_is_capped_once_enough_have_waited_so_long(data: st.DataObject, policy: MatchPolicy) -> None:
+    """However far apart their skills are, and whoever came meanwhile: no table's worth of players is left."""
+    crowd = [data.draw(tickets(number, START_MS - policy.open_ms)) for number in range(data.draw(st.integers(0, 8)))]
+    crowd += [data.draw(tickets(number, START_MS)) for number in range(8, 8 + data.draw(st.integers(0, 4)))]
+    matcher = Matcher(policy)
+    for ticket in crowd:
+        matcher.add(ticket)
+    for table in matcher.run(START_MS):
+        check_table(table, START_MS, policy)
+    waited = [one for one in matcher if START_MS - one.create_ms >= policy.open_ms and one.not_before_ms <= START_MS]
+    for seats, rules, number in product((2, 3, 4), RULES, (2, 3, 4)):
+        for group in combinations(waited, number):
+            together = all(
+                seats in one.player_counts and rules in one.rules and one.tempo == group[0].tempo for one in group
+            )
+            assert not (together and people(group) == seats)

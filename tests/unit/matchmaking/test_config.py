@@ -19,7 +19,7 @@ def settings(**values: Any) -> MatchmakingSettings:
 def test_defaults_are_the_documented_ones() -> None:
     policy, times = settings().policy, settings().times
     assert (policy.base_width, policy.width_step, policy.step_ms, policy.max_width) == (100, 50, 10_000, 500)
-    assert (policy.larger_table_ms, policy.bot_fill_ms) == (3_000, 8_000)
+    assert (policy.larger_table_ms, policy.bot_fill_ms, policy.open_ms) == (3_000, 8_000, 120_000)
     assert (times.idle_ms, times.keep_ms, times.lease_ms) == (30_000, 300_000, 5_000)
     assert MatchmakingSettings.model_fields["port"].default == 7003
     assert MatchmakingSettings.model_fields["metrics_port"].default == 9103

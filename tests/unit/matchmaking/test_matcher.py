@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -44,13 +45,72 @@ def test_m7_windows_widen_and_both_must_accept() -> None:
 
 
 def test_m7_windows_have_an_end() -> None:
-    assert tables_at(3600, ticket("a", 1000), ticket("b", 1500)) == [["a", "b"]]
-    assert tables_at(3600, ticket("a", 1000), ticket("b", 1501)) == []
+    assert tables_at(119, ticket("a", 1000), ticket("b", 1500)) == [["a", "b"]]
+    assert tables_at(119, ticket("a", 1000), ticket("b", 1501)) == []
+
+
+def test_whoever_has_waited_long_accepts_anybody_who_has_as_well() -> None:
+    assert tables_at(119.999, ticket("a", 1000), ticket("b", 2900)) == []
+    assert tables_at(120, ticket("a", 1000), ticket("b", 2900)) == [["a", "b"]]
+    # Both must have: who has come later accepts 500 points at most.
+    assert tables_at(120, ticket("a", 1000), ticket("b", 1501, waited=-0.001)) == []
+    # Who has not may sit between two who have.
+    three: dict[str, Any] = {"player_counts": (3,)}
+    far = (ticket("a", 1000, **three), ticket("b", 1800, **three))
+    assert tables_at(120, *far, ticket("c", 1400, waited=-30, **three)) == [["a", "b", "c"]]
+    assert tables_at(120, *far, ticket("c", 1400, waited=-70, **three)) == []
+    # And one who is held back for it is so no longer.
+    policy = MatchPolicy(spread_per_second=1.0)
+    matcher = Matcher(policy)
+    for one in (ticket("a", 1000), ticket("b", 1400)):
+        matcher.add(one)
+    assert matcher.run(NOW + 119_999) == []
+    assert matcher.next_moment() == NOW + 120_000
+    assert names(matcher.run(NOW + 120_000)) == [["a", "b"]]
+    never = MatchPolicy(open_ms=0)
+    assert make_tables([ticket("a", 1000), ticket("b", 1501)], NOW + 10**9, never) == []
+
+
+def test_who_is_alone_and_accepts_anybody_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    search = Matcher._table_for
+
+    def counting(self: Matcher, one: Ticket, now_ms: int, bots: Any) -> tuple[Table | None, int | None]:
+        tried.append(one.ticket_id)
+        return search(self, one, now_ms, bots)
+
+    monkeypatch.setattr(Matcher, "_table_for", counting)
+    matcher = Matcher(POLICY)
+    for number in range(3):
+        matcher.add(ticket(f"t{number}", number * 1001.0, player_counts=(4,)))
+    assert matcher.run(NOW) == []
+    tried.clear()
+    assert matcher.run(NOW + 119_999) == []
+    assert tried == []
+    assert matcher.next_moment() == NOW + 120_000
+    assert matcher.run(NOW + 120_000) == []
+    assert sorted(tried) == ["t0", "t1", "t2"]
+    assert matcher.next_moment() is None
+    assert matcher.run(NOW + 10**9) == []
+    assert len(tried) == 3
+    matcher.remove("t1")
+    matcher.add(ticket("t3", 9_000, player_counts=(4,)))
+    matcher.add(ticket("t4", 12_000, player_counts=(4,)))
+    assert names(matcher.run(NOW + 10**9)) == [["t0", "t2", "t3", "t4"]]
 
 
 @pytest.mark.parametrize(
     ("waited_ms", "width"),
-    [(0, 100), (9_999, 100), (10_000, 150), (79_999, 450), (80_000, 500), (10**9, 500), (-5, 100)],
+    [
+        (0, 100),
+        (9_999, 100),
+        (10_000, 150),
+        (79_999, 450),
+        (80_000, 500),
+        (119_999, 500),
+        (120_000, math.inf),
+        (-5, 100),
+    ],
 )
 def test_the_width_after_a_wait(waited_ms: int, width: float) -> None:
     assert POLICY.width(waited_ms) == width
