@@ -5,7 +5,7 @@ const slow = { testTimeout: 300_000, hookTimeout: 120_000, fileParallelism: fals
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/unit/*.test.ts"] } },
+      { test: { name: "unit", include: ["test/unit/*.test.ts"], testTimeout: 60_000 } },
       { test: { name: "e2e", include: ["test/e2e/*.test.ts"], ...slow } },
       { test: { name: "browser", include: ["test/browser/*.test.ts"], ...slow } },
     ],

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TABLES = 2
 """Tables of two that are wanted at once."""
-ASSIGN_SECONDS = 30.0
+ASSIGN_SECONDS = 60.0
 """Far longer than any table takes, the recovery included."""
 
 

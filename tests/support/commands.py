@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-LIMIT_SECONDS = 110.0
+LIMIT_SECONDS = 240.0
 
 
 class Command:
@@ -73,11 +73,18 @@ def names_in(folder: Path) -> list[str]:
 
 @asynccontextmanager
 async def rami(*arguments: str, folder: Path, **environment: str) -> AsyncIterator[Command]:
-    """Runs `rami` with `folder` for its temporary files and working directory, and kills it at the end."""
+    """Runs `rami` with `folder` for its temporary files, its state and its working directory; kills it at the end."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "rami_cli", *arguments),
-        env={**clean, "TMPDIR": str(folder), "TEST_MARKER": str(folder), "COLUMNS": "120", **environment},
+        env={
+            **clean,
+            "TMPDIR": str(folder),
+            "XDG_STATE_HOME": str(folder),
+            "TEST_MARKER": str(folder),
+            "COLUMNS": "120",
+            **environment,
+        },
         cwd=folder,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
-CALL_SECONDS = 30.0
+CALL_SECONDS = 60.0
 """Deadline of every unary call: far above what any takes."""
 NO_BOTS = "127.0.0.1:1"
 """Where no decision service answers."""

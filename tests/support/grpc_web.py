@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from google.rpc import status_pb2
 
 TRAILERS = 0x80
-LIMIT_SECONDS = 30.0
+LIMIT_SECONDS = 60.0
 
 
 @dataclass

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REDIS_SERVER = shutil.which("redis-server")
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 NODE_TIMEOUT_MS = 1_200
 DOWN_AFTER_MS = 1_000
 SERVICE = "rami"

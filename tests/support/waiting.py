@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 
 
 async def eventually(condition: Callable[[], bool], what: str) -> None:

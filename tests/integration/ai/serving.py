@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rami.ai.v1.decision_service_pb2_grpc import DecisionServiceAsyncStub
     from rami_kit.app import App
 
-CALL_SECONDS = 20.0
+CALL_SECONDS = 60.0
 
 
 def caller() -> tuple[tuple[str, str], ...]:

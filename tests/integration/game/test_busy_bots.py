@@ -28,7 +28,7 @@ async def bots_only(cluster: Cluster, number: int) -> str:
 async def test_people_keep_their_bots_while_tables_of_bots_wait(store_url: str) -> None:
     async with (
         serving(workers=1, queue_limit=2) as ai,
-        game_cluster(store_url, ai_address=f"127.0.0.1:{ai.app.port}", decision_timeout_seconds=20) as cluster,
+        game_cluster(store_url, ai_address=f"127.0.0.1:{ai.app.port}", decision_timeout_seconds=50) as cluster,
     ):
         rooms = [await bots_only(cluster, number) for number in range(BUSY_TABLES)]
         await eventually(

@@ -45,7 +45,7 @@ async def test_v6_autopilot_plays_for_a_person_who_does_not_and_after_two_turns_
     bots.choose = plain
     async with game_cluster(store_url, 2, ai_address=bots.target, sweep_seconds=0.05) as cluster:
         ann = cluster.player("ann")
-        room = await ann.create(room_options(2, turn_limit=0.2, bot_pace=0), {1: "hard"})
+        room = await ann.create(room_options(2, turn_limit=1.0, bot_pace=0), {1: "hard"})
         async with Watch(ann, room.room_id) as watch:
             await watch.read()
             await ann.start(room.room_id)

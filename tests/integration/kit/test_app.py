@@ -234,7 +234,7 @@ async def test_a_drain_goes_from_the_outside_in(caplog: pytest.LogCaptureFixture
             order.append("handler")
 
     servicer.on_count = stubborn
-    app = App(settings(drain_grace_seconds=2.0), "game")
+    app = App(settings(drain_grace_seconds=20.0), "game")
     await app.start(build)
     async with channel_to(app) as channel:
         call = EchoStub(channel).count(text("x"), metadata=player("ada"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 TESTS = Path(__file__).resolve().parents[2]
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 ENVIRONMENT = {
     "RAMI_HOST": "127.0.0.1",
     "RAMI_PORT": "0",
