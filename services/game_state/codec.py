@@ -29,7 +29,6 @@ NEWER_RETRY_SECONDS: Final = 1.0
 HEADER_BYTES: Final = 16
 
 _FIELDS: Final = store.RoomState.DESCRIPTOR.fields_by_name
-_SEATS: Final = _FIELDS["seats"].number
 _EXPIRE_MS: Final = _FIELDS["expire_ms"].number
 _TURN_DEADLINE_MS: Final = _FIELDS["turn_deadline_ms"].number
 _ADVANCE_MS: Final = _FIELDS["advance_ms"].number
@@ -60,26 +59,36 @@ def room_header(room: Room) -> bytes:
 
 def encode_room(room: Room) -> bytes:
     """The encoded state, without the header. What seldom changes is kept encoded: every step comes through here."""
+    chain = room.chain
+    made_from = (
+        room.status,
+        room.options,
+        room.guards,
+        room.host,
+        room.join_code,
+        chain.root,
+        chain.checkpoint,
+        chain.checkpoint_round,
+        room.commitment,
+        room.create_ms,
+        room.create_fingerprint,
+        room.match_id,
+        room.start_ms,
+        room.rematch_room_id,
+        room.autopilot,
+        room.abandoned,
+        *room.seats,
+    )
+    # Mostly the very same objects as in the version before: comparing them costs next to nothing.
+    head = room.encoded_head
+    if head is None or head[0] != made_from:
+        head = room.encoded_head = (made_from, _encode_head(room))
     parts = [
-        _encode_fixed(
-            room.options,
-            room.guards,
-            room.join_code,
-            room.host,
-            room.commitment,
-            room.create_ms,
-            room.create_fingerprint,
-            room.match_id,
-            room.start_ms,
-        ),
-        _encode_slow(room.status, room.chain.to_bytes(), room.rematch_room_id, room.autopilot, room.abandoned),
+        head[1],
         encode_varint_field(_EXPIRE_MS, room.expire_ms),
         encode_varint_field(_TURN_DEADLINE_MS, room.turn_deadline_ms),
         encode_varint_field(_ADVANCE_MS, room.advance_ms),
         encode_varint_field(_BOT_MS, room.bot_ms),
-    ]
-    parts += [
-        _encode_seat(seat.player_id, seat.name, seat.bot, seat.missed, seat.entropy, seat.left) for seat in room.seats
     ]
     if room.match is not None:
         parts.append(encode_field(_MATCH, encode_match(room.match)))
@@ -88,22 +97,13 @@ def encode_room(room: Room) -> bytes:
     return b"".join(parts)
 
 
-@lru_cache(maxsize=20_000)
-def _encode_fixed(  # noqa: PLR0917 - together they are the key of the cache
-    options: RoomOptions,
-    guards: Guards,
-    join_code: str,
-    host: str,
-    commitment: bytes,
-    create_ms: int,
-    create_fingerprint: bytes,
-    match_id: bytes,
-    start_ms: int,
-) -> bytes:
-    """The part of a state that stays the same for the whole match."""
+def _encode_head(room: Room) -> bytes:
+    """The part of a state that stays the same while a round is played by the same people."""
+    options = room.options
     message = store.RoomState(
         schema=SCHEMA,
-        join_code=join_code,
+        status=room.status,
+        join_code=room.join_code,
         options=store.StoredOptions(
             target_score=options.rules.target_score,
             ace_high=options.rules.ace_high,
@@ -115,39 +115,29 @@ def _encode_fixed(  # noqa: PLR0917 - together they are the key of the cache
             round_interval_ms=options.round_interval_ms,
             auto_start=options.auto_start,
         ),
-        host_player_id=host,
-        commitment=commitment,
-        create_ms=create_ms,
-        create_fingerprint=create_fingerprint,
-        match_id=match_id,
-        start_ms=start_ms,
-        max_turns_per_round=guards.max_turns_per_round,
-        max_turns_per_match=guards.max_turns_per_match,
+        host_player_id=room.host,
+        seed_chain=room.chain.to_bytes(),
+        commitment=room.commitment,
+        create_ms=room.create_ms,
+        create_fingerprint=room.create_fingerprint,
+        match_id=room.match_id,
+        start_ms=room.start_ms,
+        max_turns_per_round=room.guards.max_turns_per_round,
+        max_turns_per_match=room.guards.max_turns_per_match,
+        rematch_room_id=room.rematch_room_id,
+        autopilot=room.autopilot,
+        abandoned=room.abandoned,
     )
+    for seat in room.seats:
+        message.seats.add(
+            player_id=seat.player_id,
+            display_name=seat.name,
+            bot=seat.bot,
+            missed_turns=seat.missed,
+            entropy=seat.entropy,
+            left=seat.left,
+        )
     return message.SerializeToString()
-
-
-@lru_cache(maxsize=50_000)
-def _encode_slow(status: Status, seed_chain: bytes, rematch_room_id: str, autopilot: bool, abandoned: bool) -> bytes:
-    """The part that changes with a round, or when a person is away."""
-    message = store.RoomState(
-        status=status,
-        seed_chain=seed_chain,
-        rematch_room_id=rematch_room_id,
-        autopilot=autopilot,
-        abandoned=abandoned,
-    )
-    return message.SerializeToString()
-
-
-@lru_cache(maxsize=50_000)
-def _encode_seat(  # noqa: PLR0917 - as above
-    player_id: str, name: str, bot: str, missed: int, entropy: bytes, left: bool
-) -> bytes:
-    message = store.StoredSeat(
-        player_id=player_id, display_name=name, bot=bot, missed_turns=missed, entropy=entropy, left=left
-    )
-    return encode_field(_SEATS, message.SerializeToString())
 
 
 @lru_cache(maxsize=50_000)

@@ -69,29 +69,32 @@ class Draft:
         room = self.room
         room.version += 1
         room.commit_id = commit_id
-        self._set_clocks()
+        turn = room.turn_seat()
+        moved = turn is not None and room.is_moved(turn)
+        self._set_clocks(turn, moved=moved)
         room.expire_ms = self.now_ms + self.times.ttl_ms(room.status)
-        deadline = room.deadline_ms()
+        deadline = 0 if turn is None or moved else room.turn_deadline_ms
         return Step(
             commit_id=commit_id,
             time_ms=self.now_ms,
             changes=self.changes,
-            turn=room.turn_seat(),
+            turn=turn,
             phase=room.match.phase if room.match is not None else 0,
             deadline_ms=deadline - self.now_ms if deadline else 0,
             trace_parent=trace_parent() if is_tracing() else "",
         )
 
-    def _set_clocks(self) -> None:
+    def _set_clocks(self, turn: int | None, *, moved: bool) -> None:
+        """`turn`: the seat to move; `moved`: by a bot, a stand-in or autopilot."""
         room = self.room
-        if room.turn_seat() is None:
+        if turn is None:
             room.turn_deadline_ms = room.bot_ms = 0
             room.autopilot = False
             return
         if _turn_key(room) != self.turn_before:
             room.turn_deadline_ms = 0
         # What does not move the game on moves no clock: nobody holds a table up by coming and going.
-        if room.acting_bot() is None:
+        if not moved:
             room.bot_ms = 0
             limit = room.options.turn_limit_ms
             if limit and not room.turn_deadline_ms:
@@ -115,8 +118,7 @@ class Draft:
 
 def _turn_key(room: Room) -> tuple[int, int] | None:
     """Names the turn being played: round and turn number; None while there is none."""
-    if room.turn_seat() is None:
+    match = room.match
+    if match is None or match.round is None or room.turn_seat() is None:
         return None
-    match = room.current_match()
-    assert match.round is not None
     return match.round.number, match.round.turns

@@ -117,7 +117,7 @@ def leave(draft: Draft, player_id: str) -> None:
     if seat.left:
         return
     # A matched table and a match go on with a bot in the seat, so that nobody is left at a short table.
-    seat.left = True
+    room.seats[number] = replace(seat, left=True)
     draft.note_seat(number, event_pb2.SEAT_CHANGE_CAUSE_LEFT)
     if room.people():
         return
@@ -164,7 +164,7 @@ def set_entropy(draft: Draft, player_id: str, entropy: bytes) -> None:
         raise _already_started(room)
     if room.seats[number].entropy:
         raise refused(reasons.ERROR_REASON_ENTROPY_ALREADY_SET, "the seat has its entropy", seat=number)
-    room.seats[number].entropy = entropy
+    room.seats[number] = replace(room.seats[number], entropy=entropy)
     draft.note_seat(number, event_pb2.SEAT_CHANGE_CAUSE_ENTROPY)
     if room.advance_ms:
         _consider_start(draft)

@@ -6,6 +6,7 @@ and what is told of it. As in `lobby.py`, every check comes before every change.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from game_state.projection import match_ended_message, round_ended_message
@@ -39,6 +40,7 @@ def deal(draft: Draft) -> None:
     room = draft.room
     match = room.current_match()
     number = match.round.number + 1 if match.round is not None else 1
+    room.chain = replace(room.chain)  # the version before has it, too, and this may move it on
     seed = room.chain.seed(number)
     start_round(match, deck_for_round(seed, number, [seat.entropy for seat in room.seats]))
     room.advance_ms = 0
@@ -106,7 +108,8 @@ def run_out(draft: Draft) -> bool:
     deadline = room.deadline_ms()
     if turn is None or not deadline or draft.now_ms < deadline:
         return False
-    room.seats[turn].missed += 1
+    seat = room.seats[turn]
+    room.seats[turn] = replace(seat, missed=seat.missed + 1)
     room.autopilot = True
     draft.note_seat(turn, event_pb2.SEAT_CHANGE_CAUSE_TIMED_OUT)
     return True

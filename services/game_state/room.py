@@ -6,16 +6,17 @@ what a viewer may see. Times are milliseconds of the store's clock; 0 stands for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from rami_engine import Phase, SeedChain
+from rami_engine import Phase
 
 if TYPE_CHECKING:
     from game_state.requests import RequestMemory
-    from rami_engine import Guards, MatchState, RuleOptions
+    from rami_engine import Guards, MatchState, RuleOptions, SeedChain
 
+_IN_PLAY: Final = (Phase.DRAW, Phase.PLAY)
 MISSED_TURNS_LIMIT: Final = 2
 """After so many turns in a row that the clock ran out on, a bot stands in for the person."""
 
@@ -44,9 +45,9 @@ class RoomOptions:
     auto_start: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seat:
-    """A seat: empty, a person's, or a bot's."""
+    """A seat: empty, a person's, or a bot's. Never changed, but replaced by another, so that rooms can share it."""
 
     player_id: str = ""
     """Empty for none."""
@@ -86,6 +87,7 @@ class Room:
     """The player id of the host; empty in matched rooms."""
     join_code: str
     chain: SeedChain
+    """Shared with other versions of the room: whoever asks for the seed of a round to come replaces it first."""
     commitment: bytes
     create_ms: int
     create_fingerprint: bytes
@@ -106,6 +108,9 @@ class Room:
     """The rest of this turn is autopilot's."""
     abandoned: bool = False
     rematch_room_id: str = ""
+    encoded_head: tuple[tuple[object, ...], bytes] | None = field(default=None, compare=False)
+    """The part of the stored form that most steps leave as it is, behind what it was made from; `codec.py` looks after
+    it."""
 
     def __repr__(self) -> str:
         return f"<Room {self.room_id} version={self.version} status={self.status.name}>"
@@ -113,7 +118,6 @@ class Room:
     def copy(self) -> Room:
         """An independent room, to be changed into the next version."""
         # Spelled out, since every step of every room comes through here: a generic copy takes ten times as long.
-        chain = self.chain
         return Room(
             self.room_id,
             self.version,
@@ -121,10 +125,10 @@ class Room:
             self.status,
             self.options,
             self.guards,
-            [Seat(seat.player_id, seat.name, seat.bot, seat.missed, seat.entropy, seat.left) for seat in self.seats],
+            self.seats.copy(),
             self.host,
             self.join_code,
-            SeedChain(chain.root, chain.checkpoint, chain.checkpoint_round),
+            self.chain,
             self.commitment,
             self.create_ms,
             self.create_fingerprint,
@@ -139,6 +143,7 @@ class Room:
             self.autopilot,
             self.abandoned,
             self.rematch_room_id,
+            self.encoded_head,
         )
 
     def seat_of(self, player_id: str) -> int | None:
@@ -156,7 +161,7 @@ class Room:
     def turn_seat(self) -> int | None:
         """The seat to move; None while no action is possible."""
         match = self.match
-        if self.status != Status.IN_MATCH or match is None or match.phase not in (Phase.DRAW, Phase.PLAY):
+        if match is None or match.phase not in _IN_PLAY or self.status != Status.IN_MATCH:
             return None
         assert match.round is not None
         return match.round.turn
@@ -164,15 +169,17 @@ class Room:
     def acting_bot(self) -> int | None:
         """The seat to move when a bot, a stand-in or autopilot moves it; None otherwise."""
         turn = self.turn_seat()
-        if turn is None:
-            return None
+        return turn if turn is not None and self.is_moved(turn) else None
+
+    def is_moved(self, turn: int) -> bool:
+        """Whether the seat to move is moved by a bot, a stand-in or autopilot."""
         seat = self.seats[turn]
-        return turn if seat.bot or seat.stand_in or self.autopilot else None
+        return bool(seat.bot) or self.autopilot or seat.stand_in
 
     def deadline_ms(self) -> int:
         """When the person to move runs out of time; 0 without a limit, and while nobody or a bot moves."""
         turn = self.turn_seat()
-        return 0 if turn is None or self.acting_bot() is not None else self.turn_deadline_ms
+        return 0 if turn is None or self.is_moved(turn) else self.turn_deadline_ms
 
     def people(self) -> list[Seat]:
         """The seats of people who have not left."""
@@ -183,12 +190,13 @@ class Room:
 
         A bot's move and an advance belong to the replica that committed last until the lease has run out.
         """
-        moments = [self.expire_ms]
-        deadline = self.deadline_ms()
+        due = self.expire_ms
+        # Without a limit nobody has a deadline, and nobody need find out whose turn it is.
+        deadline = self.deadline_ms() if self.turn_deadline_ms else 0
         if deadline:
-            moments.append(deadline)
+            due = min(due, deadline)
         if self.bot_ms:
-            moments.append(self.bot_ms + lease_ms)
+            due = min(due, self.bot_ms + lease_ms)
         if self.advance_ms:
-            moments.append(self.advance_ms + lease_ms)
-        return min(moments)
+            due = min(due, self.advance_ms + lease_ms)
+        return due

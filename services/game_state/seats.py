@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rami.game.v1 import event_pb2
@@ -37,8 +38,7 @@ def come_back(draft: Draft, number: int, *, acting: bool = False) -> None:
     takes_turn = acting and room.acting_bot() == number
     if not (seat.left or seat.missed or takes_turn):
         return
-    seat.left = False
-    seat.missed = 0
+    room.seats[number] = replace(seat, left=False, missed=0)
     if takes_turn:
         room.autopilot = False
         room.turn_deadline_ms = 0

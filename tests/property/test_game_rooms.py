@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hypothesis import Phase, given, settings
@@ -161,7 +162,8 @@ def test_a_copy_is_equal_and_shares_nothing_that_changes(steps: Iterator[Table])
         copied = room.copy()
         assert copied == room
         before = encode_room(room)
-        copied.seats[0].missed += 1
+        copied.seats[0] = replace(copied.seats[0], missed=copied.seats[0].missed + 1)
+        copied.chain = replace(copied.chain)
         copied.chain.seed(1000)
         copied.seats.pop()
         if copied.match is not None:
