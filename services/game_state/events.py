@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from game_state.projection import encode_cursor, timestamp
+from game_state.projection import encode_cursor, encode_timestamp, timestamp
 from game_state.steps import Dealt, Played, Public, Step, StepChange, privileged_seats
 from rami.game.v1 import event_pb2, room_pb2
 from rami_engine import Phase, starting_seat, starting_stock
@@ -71,7 +71,7 @@ def _encode_frame(version: int, step: Step) -> bytes:
         (
             encode_varint_field(_VERSION, version),
             encode_field(_CURSOR, encode_cursor(version, step.commit_id)),
-            encode_field(_TIME, timestamp(step.time_ms).SerializeToString()),
+            encode_field(_TIME, encode_timestamp(step.time_ms)),
             b"" if turn is None else _encode_turn(turn, step),
         )
     )

@@ -18,6 +18,7 @@ from rami_engine import RULES_ID, RULES_VERSION, MatchEndReason, legal_actions, 
 from rami_kit.errors import reasons, refused
 from rami_wire import (
     encode_legal_actions,
+    encode_varint_field,
     guards_to_proto,
     options_to_proto,
     phase_to_proto,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from game_state.room import Room, RoomOptions, Seat
     from rami_engine import Guards, MatchState, RoundResult
 
+_SECONDS: Final = Timestamp.DESCRIPTOR.fields_by_name["seconds"].number
 _STATUSES = {
     Status.LOBBY: room_pb2.ROOM_STATUS_LOBBY,
     Status.IN_MATCH: room_pb2.ROOM_STATUS_IN_MATCH,
@@ -46,6 +48,18 @@ def timestamp(milliseconds: int) -> Timestamp:
     """The message of a moment of the store's clock."""
     seconds, rest = divmod(milliseconds, 1000)
     return Timestamp(seconds=seconds, nanos=rest * 1_000_000)
+
+
+def encode_timestamp(milliseconds: int) -> bytes:
+    """The same, serialized. Put together: every event of every room has one."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return encode_varint_field(_SECONDS, seconds) + _encode_rest(rest)
+
+
+@lru_cache(maxsize=1000)
+def _encode_rest(milliseconds: int) -> bytes:
+    """What a serialized Timestamp has beyond its seconds."""
+    return Timestamp(nanos=milliseconds * 1_000_000).SerializeToString()
 
 
 def duration(milliseconds: int) -> Duration:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rami.store.v1 import step_pb2
 from rami_engine import Action, ActionKind, Card, Mask, Phase, cards_of, mask_of
-from rami_wire import encode_field
+from rami_wire import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
     from rami.game.v1 import event_pb2
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 _SEAT_BITS: Final = 2
 _KIND_BITS: Final = 3
-_CHANGES: Final = step_pb2.Step.DESCRIPTOR.fields_by_name["changes"].number
+_FIELDS: Final = step_pb2.Step.DESCRIPTOR.fields_by_name
+_COMMIT_ID: Final = _FIELDS["commit_id"].number
+_TIME_MS: Final = _FIELDS["time_ms"].number
+_DEADLINE_MS: Final = _FIELDS["deadline_ms"].number
+_TRACE_PARENT: Final = _FIELDS["trace_parent"].number
+_CHANGES: Final = _FIELDS["changes"].number
 _IN_PLAY: Final = (Phase.DRAW, Phase.PLAY)
 
 
@@ -85,15 +90,17 @@ class Step:
 
     def to_bytes(self) -> bytes:
         """The serialized rami.store.v1.Step."""
-        frame = step_pb2.Step(
-            commit_id=self.commit_id,
-            time_ms=self.time_ms,
-            turn_plus_one=0 if self.turn is None else self.turn + 1,
-            phase=self.phase,
-            deadline_ms=self.deadline_ms,
-            trace_parent=self.trace_parent,
-        )
-        return frame.SerializeToString() + b"".join([_encode_change(change) for change in self.changes])
+        parts = [
+            encode_field(_COMMIT_ID, self.commit_id),
+            encode_varint_field(_TIME_MS, self.time_ms),
+            _encode_standing(self.turn, self.phase),
+        ]
+        if self.deadline_ms:
+            parts.append(encode_varint_field(_DEADLINE_MS, self.deadline_ms))
+        if self.trace_parent:
+            parts.append(encode_field(_TRACE_PARENT, self.trace_parent.encode()))
+        parts += [_encode_change(change) for change in self.changes]
+        return b"".join(parts)
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> Step:
@@ -124,6 +131,12 @@ def privileged_seats(changes: list[StepChange]) -> tuple[int, ...] | None:
         if isinstance(change, Played) and change.hides_card:
             seats.append(change.seat)
     return tuple(seats)
+
+
+@lru_cache
+def _encode_standing(turn: int | None, phase: int) -> bytes:
+    """The fields of a serialized Step that say where the match stands."""
+    return step_pb2.Step(turn_plus_one=0 if turn is None else turn + 1, phase=phase).SerializeToString()
 
 
 def _encode_change(change: StepChange) -> bytes:
