@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from game_state.draft import Draft, TableTimes
 from game_state.repository import CommitConflict, room_not_found
@@ -34,8 +33,7 @@ MAX_ATTEMPTS: Final = 16
 """A change that loses so many races in a row is sent back to its caller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed(Generic[ResultT]):
+class Changed(NamedTuple, Generic[ResultT]):
     """What became of a mutation."""
 
     room: Room
@@ -145,7 +143,8 @@ def _judge(
     if draft.changes:
         room = draft.room
         room.requests.remember(key, room.version + 1)
-        room.requests.forget_absent((room.host, *(seat.player_id for seat in room.seats)))
+        if room.requests.crowded:
+            room.requests.forget_absent((room.host, *(seat.player_id for seat in room.seats)))
     return None, result
 
 

@@ -11,7 +11,8 @@ import asyncio
 import os
 import struct
 from collections import OrderedDict, defaultdict
-from typing import TYPE_CHECKING, Final, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
 from game_state.events import CommittedStep
@@ -129,8 +130,7 @@ class RoomRepository:
         if kept is None:
             self._misses.inc()
             return await self._read(room_id)
-        partition, token = _place(room_id)
-        header = await self._store.read("GETRANGE", keys.room_key(partition, token), 0, HEADER_BYTES - 1)
+        header = await self._store.read("GETRANGE", _keys_of(room_id).room, 0, HEADER_BYTES - 1)
         if header == room_header(kept):
             self._hits.inc()
             return kept
@@ -209,23 +209,19 @@ class RoomRepository:
         What was read may be a step whose committer was told that it is not durable yet: only after this may
         somebody else be told that it is done. Raises StoreUnavailable, and StoreUncertain while it is not durable.
         """
-        partition, token = _place(room.room_id)
-        return await self._run(KEEP, [keys.room_key(partition, token)], [room_header(room)]) == 1
+        return await self._run(KEEP, [_keys_of(room.room_id).room], [room_header(room)]) == 1
 
     async def log(self, room_id: str, first: int, last: int, most: int) -> list[tuple[int, Step]]:
         """The steps `first` to `last` of a room's log, at most `most` of them, with their versions."""
-        partition, token = _place(room_id)
-        entries = await self._store.read(
-            "XRANGE", keys.log_key(partition, token), f"{first}-0", f"{last}-0", "COUNT", most
-        )
+        entries = await self._store.read("XRANGE", _keys_of(room_id).log, f"{first}-0", f"{last}-0", "COUNT", most)
         return [(int(entry.partition(b"-")[0]), Step.from_bytes(fields[1])) for entry, fields in entries]
 
     async def hand_over(self, room_ids: Collection[str]) -> None:
         """Make rooms due now, so that the sweeper of any replica takes them over. Raises StoreUnavailable."""
         tokens: dict[int, list[str | bytes | int]] = defaultdict(list)
         for room_id in room_ids:
-            partition, token = _place(room_id)
-            tokens[partition].append(token)
+            at = _keys_of(room_id)
+            tokens[at.partition].append(at.token)
         await asyncio.gather(
             *(self._store.run(HAND_OVER, [keys.due_key(partition)], part) for partition, part in tokens.items())
         )
@@ -235,11 +231,9 @@ class RoomRepository:
 
         Raises StoreUnavailable.
         """
-        partition, token = _place(room_id)
+        at = _keys_of(room_id)
         order: bytes = await self._store.run(
-            ANNOUNCE_PLAY,
-            [keys.room_key(partition, token)],
-            [room_channel(room_id), ANNOUNCEMENT + bytes((seat,)), stream_id],
+            ANNOUNCE_PLAY, [at.room], [at.channel, ANNOUNCEMENT + bytes((seat,)), stream_id]
         )
         return PlayNotice(seat, order, stream_id)
 
@@ -252,11 +246,11 @@ class RoomRepository:
         await self._store.publish(room_channel(room_id), notice.encode(ANNOUNCEMENT))
 
     def _run_commit(self, before: Room, room: Room, step: Step) -> Awaitable[object]:
-        partition, token = _place(room.room_id)
+        at = _keys_of(room.room_id)
+        partition, token, channel = at.partition, at.token, at.channel
         encoded_step = step.to_bytes()
         message = encode_step_message(room.version, before.commit_id, room.commit_id, encoded_step)
-        channel = keys.room_channel(partition, token)
-        room_keys = [keys.room_key(partition, token), keys.log_key(partition, token), keys.due_key(partition)]
+        room_keys = [at.room, at.log, at.due]
         # A join code is without its partition in the key, as a room is.
         code = keys.code_key(partition, room.join_code[-keys.JOIN_CODE_LENGTH :]) if room.join_code else ""
         if room.status == Status.CLOSED:
@@ -294,8 +288,7 @@ class RoomRepository:
         return self._store.run(script, script_keys, args, durable=True)
 
     async def _read(self, room_id: str) -> Room | None:
-        partition, token = _place(room_id)
-        stored: bytes | None = await self._store.read("GET", keys.room_key(partition, token))
+        stored: bytes | None = await self._store.read("GET", _keys_of(room_id).room)
         if not stored:
             return None
         room = decode_room(room_id, stored)
@@ -318,7 +311,7 @@ def room_not_found(room_id: str) -> Exception:
 
 def room_channel(room_id: str) -> str:
     """The channel on which the steps of a room are published."""
-    return keys.room_channel(*_place(room_id))
+    return _keys_of(room_id).channel
 
 
 def finished_match(room: Room, end_ms: int) -> finished_pb2.FinishedMatch:
@@ -338,10 +331,31 @@ def finished_match(room: Room, end_ms: int) -> finished_pb2.FinishedMatch:
     return message
 
 
-def _place(room_id: str) -> tuple[int, str]:
+class _RoomKeys(NamedTuple):
+    """Where everything about a room is in the store."""
+
+    partition: int
+    token: str
+    room: str
+    log: str
+    due: str
+    channel: str
+
+
+@lru_cache(maxsize=10_000)
+def _keys_of(room_id: str) -> _RoomKeys:
+    """Made once for many steps. Room ids are short: they are checked where they come in."""
     place = keys.parse_room_id(room_id)
     assert place is not None, "room ids are checked where they come in"
-    return place
+    partition, token = place
+    return _RoomKeys(
+        partition,
+        token,
+        keys.room_key(partition, token),
+        keys.log_key(partition, token),
+        keys.due_key(partition),
+        keys.room_channel(partition, token),
+    )
 
 
 def _listing_change(before: Room, room: Room, partition: int) -> dict[str, str]:

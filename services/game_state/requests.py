@@ -84,12 +84,14 @@ class RequestMemory:
     def find(self, key: RequestKey) -> Repeat | None:
         """What became of a mutation, if it was accepted and is still remembered."""
         packed = self._entries.get(key.player_id, b"")
-        for start in range(0, len(packed), _ENTRY_BYTES):
-            if packed.startswith(key.request, start):
-                payload = packed[start + _ID_BYTES : start + _ID_BYTES + _PAYLOAD_BYTES]
-                version = int.from_bytes(packed[start + _ENTRY_BYTES - _VERSION_BYTES : start + _ENTRY_BYTES])
-                return Repeat(version, payload == key.payload)
-        return None
+        start = packed.find(key.request)
+        while start % _ENTRY_BYTES and start > 0:
+            start = packed.find(key.request, start + 1)  # that was no beginning of an entry, but bytes inside of some
+        if start < 0:
+            return None
+        payload = packed[start + _ID_BYTES : start + _ID_BYTES + _PAYLOAD_BYTES]
+        version = int.from_bytes(packed[start + _ENTRY_BYTES - _VERSION_BYTES : start + _ENTRY_BYTES])
+        return Repeat(version, payload == key.payload)
 
     def remember(self, key: RequestKey, version: int) -> None:
         """Note an accepted mutation and forget the player's oldest beyond the latest 16."""
@@ -97,6 +99,11 @@ class RequestMemory:
         packed = self._entries.pop(key.player_id, b"") + key.request + key.payload
         packed += version.to_bytes(_VERSION_BYTES)
         self._entries[key.player_id] = packed[-REMEMBERED * _ENTRY_BYTES :]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are more players than need be remembered."""
+        return len(self._entries) > PLAYERS_REMEMBERED
 
     def forget_absent(self, present: Container[str]) -> None:
         """Keep the memory small: drop players who are not `present` and have done nothing for longest."""
