@@ -25,8 +25,9 @@ from rami_cli.replays import replay_steps, verify_files
 from rami_cli.running import run_command
 from rami_cli.screen import make_console
 from rami_cli.settings_table import draw_settings, markdown_settings, read_settings
-from rami_cli.showing import show_until_over
 from rami_cli.texts import choose_language
+from rami_cli.watch import run_watch
+from rami_cli.ways import Pace
 from rami_client import Client, load_replay, save_replay, verify
 from rami_kit.auth import bot_key
 from rami_kit.languages import LOCALES
@@ -173,18 +174,39 @@ def play(
     matchmaking: Annotated[
         str, typer.Option(help="With --game: gRPC target of the matchmaking service, or of the same edge.")
     ] = DEFAULT_MATCHMAKING,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="With --game: play with whoever looks for a table; bots fill it.")
+    ] = False,
+    pace: Annotated[
+        Pace, typer.Option(help="With --queue: no limit for a turn, a minute, or 20 s. Only the same pace meets.")
+    ] = Pace.NORMAL,
+    code: Annotated[str | None, typer.Option(help="With --game: sit down at the table of this join code.")] = None,
     hint: Annotated[bool, typer.Option("--hint", help="Show what the strongest bot would do in your place.")] = False,
     plain: Plain = False,
     save: Save = None,
     _language: Language = None,
 ) -> None:
-    """Take a seat against bots. Starts a cluster unless --game names one."""
-    run_command(run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)))
+    """Take a seat: against bots, from the queue, or by a join code. Starts a cluster unless --game names one.
+
+    A match that was interrupted at a running cluster, or goes on without you there, is offered before any other.
+    """
+    if code is not None and not code.strip():
+        raise typer.BadParameter("--code has no code")
+    if (queue or code) and game is None:
+        raise typer.BadParameter("--queue and --code are for a running cluster: name it by --game")
+    if queue and code:
+        raise typer.BadParameter("a seat is found by --queue or by --code")
+    if pace is not Pace.NORMAL and not queue:
+        raise typer.BadParameter("--pace is for the queue: add --queue")
+    wanted = pace if queue else None
+    run_command(
+        run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint, wanted, code))
+    )
 
 
 @app.command()
 def watch(
-    room: Annotated[str, typer.Argument(help="The room's id.")],
+    room: Annotated[str | None, typer.Argument(help="The room's id; none lists the matches to watch.")] = None,
     *,
     game: Game = DEFAULT_GAME,
     matchmaking: Matchmaking = DEFAULT_MATCHMAKING,
@@ -192,15 +214,12 @@ def watch(
     plain: Plain = False,
     _language: Language = None,
 ) -> None:
-    """Watch a room until its match is over."""
+    """Watch a match until it is over: the room that is named, or one of the list."""
 
     async def work() -> None:
         async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
             await _sign_in(client)
-            async with client.watch(room) as watching:
-                console = make_console(plain=plain)
-                console.print(f"Watching room {room}.")
-                await show_until_over(watching, console, plain=plain)
+            await run_watch(client, room, plain=plain)
 
     run_command(work())
 

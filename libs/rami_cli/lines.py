@@ -39,7 +39,11 @@ class LineReader:
         return line
 
     def _on_readable(self) -> None:
-        if not self._take(os.read(self._descriptor, _CHUNK)):
+        try:
+            chunk = os.read(self._descriptor, _CHUNK)
+        except OSError:  # a terminal whose window was closed
+            chunk = b""
+        if not self._take(chunk):
             self._stop()
 
     def _take(self, chunk: bytes) -> bool:

@@ -1,25 +1,27 @@
-"""`rami play`: a person's seat against bots, in the terminal."""
+"""`rami play`: a person's seat in the terminal, against bots or with people."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from google.protobuf.duration_pb2 import Duration
 from rich.text import Text
 
-from rami.game.v1 import room_pb2, rules_pb2
+from rami.game.v1 import room_pb2
 from rami_cli.choosing import ChoiceError, choose, draw_choices
 from rami_cli.cluster import Cluster, ClusterOptions
+from rami_cli.guests import Guest, GuestBook, Home, sign_in_as
 from rami_cli.hints import hint_for
 from rami_cli.lines import LineReader
 from rami_cli.record import MatchRecord
+from rami_cli.room_list import LEAVING, Answer, choose_room, others_are_people
 from rami_cli.running import with_cluster
 from rami_cli.screen import HEIGHT, Screen, final_standings, make_console
 from rami_cli.texts import current_language, rich_text, text
-from rami_client import ActionRefusedError, Client, RewoundError, RpcError, StaleVersionError
+from rami_cli.ways import Pace, Seat, back_to, by_code, from_queue, own_table, running_rooms
+from rami_client import ActionRefusedError, Client, RetryPolicy, RewoundError, RpcError, StaleVersionError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 
     from rami_client import RamiClientError, Table, Update
 
-LEAVING: Final = frozenset({"q", "quit"})
 ENTROPY_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 3.0
+"""How long a cluster at which a match was left has to answer, before the player goes on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class PlayOptions:
 
     seats: int = 3
     level: str = "normal"
-    """The bot profile of the others."""
+    """The bot profile of the others, at a table of one's own."""
     name: str = "You"
     game: str | None = None
     """gRPC target of a running game service; None starts a cluster."""
@@ -51,53 +54,167 @@ class PlayOptions:
     """A folder for the replay and the receipt of the match."""
     hint: bool = False
     """Whether to show what the strongest bot would do."""
+    pace: Pace | None = None
+    """With whoever is in the queue at this pace; None does not queue."""
+    code: str | None = None
+    """At the table of this join code."""
 
 
 async def run_play(options: PlayOptions) -> None:
-    """Plays one match, in a cluster of its own unless a game service is named."""
-    console = make_console(plain=options.plain)
-    if options.game is not None:
-        await _connect_and_play(options.game, options.matchmaking, options, console)
-        return
-    console.print(text("starting-table"))
-    environment = {"RAMI_DRAIN_GRACE_SECONDS": "3"}
-    async with Cluster(ClusterOptions(auto_ports=True, environment=environment)) as cluster:
-        addresses = cluster.addresses
-        work = _connect_and_play(addresses.game, addresses.matchmaking, options, console)
-        await with_cluster(cluster, work)
+    """Plays one match: in the cluster that is named, or goes on where one was left, or in a cluster of its own."""
+    with LineReader() as typed:
+        player = _Player(options, make_console(plain=options.plain), typed, GuestBook.of_user())
+        if options.game is not None:
+            await player.play_at(Home(options.game, options.matchmaking))
+        elif not await player.went_on():
+            await player.play_alone()
 
 
-async def _connect_and_play(game: str, matchmaking: str, options: PlayOptions, console: Console) -> None:
-    async with Client.connect(game=game, matchmaking=matchmaking, languages=current_language()) as client:
-        await client.sign_in_as_guest(options.name)
-        room = await client.create_room(
-            room_pb2.RoomOptions(
-                seats=options.seats,
-                rules=rules_pb2.RuleOptions(target_score=options.target_score),
-                visibility=room_pb2.VISIBILITY_PRIVATE,
-                spectators_allowed=True,  # for `rami watch`; nobody but the player sees the hand
-                turn_time_limit=Duration(),  # a person may think
-                round_interval=Duration(seconds=2),
-            ),
-            bots=dict.fromkeys(range(1, options.seats), options.level),
-        )
-        record = MatchRecord(options.save, room.room_id)
-        finished = False
+class _Player:
+    """Somebody at the keyboard, on the way to a seat."""
+
+    def __init__(self, options: PlayOptions, console: Console, typed: LineReader, book: GuestBook) -> None:
+        self._options = options
+        self._console = console
+        self._typed = typed
+        self._book = book
+
+    async def play_alone(self) -> None:
+        """Plays in a cluster of its own, which nobody finds again."""
+        self._console.print(text("starting-table"))
+        environment = {"RAMI_DRAIN_GRACE_SECONDS": "3"}
+        async with Cluster(ClusterOptions(auto_ports=True, environment=environment)) as cluster:
+            await with_cluster(cluster, self._play_in(Home(cluster.addresses.game, cluster.addresses.matchmaking)))
+
+    async def _play_in(self, home: Home) -> None:
+        async with self._connect(home) as client:
+            await client.sign_in_as_guest(self._options.name)
+            await self._sit(client, await self._own_table(client), None)
+
+    async def play_at(self, home: Home) -> None:
+        """Plays in a running cluster, as the guest of that name who has played there before."""
+        async with self._connect(home) as client:
+            guest = await sign_in_as(client, self._book, home, self._options.name)
+            seat = await self._find_seat(client)
+            if seat is None:
+                self._console.print(text("left-table"))
+                return
+            await self._sit(client, seat, guest)
+
+    async def went_on(self) -> bool:
+        """Offers to go on with the match that was left last, if it still goes on; False for another match instead."""
+        guest = self._book.left_behind()
+        if guest is None:
+            return False
+        patience = RetryPolicy(attempts=1)
         try:
-            async with client.table(room.room_id, seat=0, receipt=record.receipt) as table:
-                await _bring_entropy(table)
-                await client.start_match(room.room_id)
-                finished = await _Game(table, console, plain=options.plain, hints=options.hint).play()
+            async with self._connect(guest.home, deadline_seconds=ANSWER_SECONDS, retry=patience) as client:
+                guest = await sign_in_as(client, self._book, guest.home, guest.name)
+                rooms = await running_rooms(client)
+        except RpcError:
+            self._console.print(rich_text("left-no-answer", "dim", address=guest.game))
+            return False
+        if not rooms:
+            self._book.keep(replace(guest, room=""))
+            return False
+        chosen = await self._offer(rooms, client.player_id)
+        if isinstance(chosen, room_pb2.Room):
+            async with self._connect(guest.home) as client:
+                guest = await sign_in_as(client, self._book, guest.home, guest.name)
+                await self._sit(client, await back_to(client, chosen.room_id), guest)
+        return chosen is not Answer.NONE_OF_THEM
+
+    def _connect(self, home: Home, *, deadline_seconds: float = 10.0, retry: RetryPolicy | None = None) -> Client:
+        return Client.connect(
+            game=home.game,
+            matchmaking=home.matchmaking,
+            deadline_seconds=deadline_seconds,
+            retry=retry,
+            languages=current_language(),
+        )
+
+    async def _offer(self, rooms: list[room_pb2.Room], player_id: str) -> room_pb2.Room | Answer:
+        self._console.print(text("match-goes-on"))
+        return await choose_room(rooms, "choose-to-go-on", self._console, self._typed, player_id)
+
+    async def _find_seat(self, client: Client) -> Seat | None:
+        """The seat that the options ask for, or one that is still held; None when the player would rather have none."""
+        options = self._options
+        if options.code:
+            return await by_code(client, self._console, self._typed, options.code)
+        rooms = await running_rooms(client)
+        if rooms:
+            chosen = await self._offer(rooms, client.player_id)
+            if chosen is Answer.LEAVE:
+                return None
+            if isinstance(chosen, room_pb2.Room):
+                return await back_to(client, chosen.room_id)
+        if options.pace is None:
+            return await self._own_table(client)
+        return await from_queue(
+            client,
+            self._console,
+            self._typed,
+            seats=options.seats,
+            target_score=options.target_score,
+            pace=options.pace,
+        )
+
+    async def _own_table(self, client: Client) -> Seat:
+        options = self._options
+        return await own_table(client, seats=options.seats, level=options.level, target_score=options.target_score)
+
+    async def _sit(self, client: Client, seat: Seat, guest: Guest | None) -> None:
+        """Plays at a seat. With a guest, whom the cluster goes on knowing, a match may be left and found again."""
+        record = MatchRecord(self._options.save, seat.room_id)
+        if guest is not None:
+            guest = self._book.keep(replace(guest, room=seat.room_id))
+        table = client.table(seat.room_id, seat=seat.seat, receipt=record.receipt)
+        finished, interrupted = False, True
+        try:
+            async with table:
+                if seat.starts:
+                    await _bring_entropy(table)
+                    await client.start_match(seat.room_id)
+                options = self._options
+                game = _Game(table, self._console, self._typed, plain=options.plain, hints=options.hint)
+                finished = await game.play()
+                interrupted = game.hung_up
         finally:
-            if not finished:  # also when interrupted: nobody is left to wait for
-                with suppress(RpcError):
-                    await client.leave_room(room.room_id)
+            if not finished:
+                await self._leave(client, table.room, seat.room_id, guest, interrupted=interrupted)
         if not finished:
-            console.print(f"\n{text('left-table')}")
             return
-        assert table.view is not None, "a match that was played has a view"
-        console.print(final_standings(table.room, table.view))
-        console.print(record.finish(await client.replay(room.room_id)))
+        if guest is not None:
+            self._book.keep(replace(guest, room=""))
+        if table.view is None:  # the table was closed before its match
+            self._console.print(text("room-gone"))
+            return
+        self._console.print(final_standings(table.room, table.view))
+        self._console.print(record.finish(await client.replay(seat.room_id)))
+
+    async def _leave(
+        self, client: Client, room: room_pb2.Room, room_id: str, guest: Guest | None, *, interrupted: bool
+    ) -> None:
+        """Leaves a seat in the middle of things, such that nobody waits for who has gone.
+
+        A bot plays on where people sit. A match against bots alone ends, unless the player was interrupted: it waits.
+        Either goes on when the guest comes back. `room` is empty when it was never seen.
+        """
+        with_people = guest is not None and others_are_people(room, guest.player_id)
+        in_match = room.status == room_pb2.ROOM_STATUS_IN_MATCH
+        waits = guest is not None and interrupted and not with_people and (in_match or not room.room_id)
+        self._console.print()
+        if not waits:
+            with suppress(RpcError):
+                await client.leave_room(room_id)
+            self._console.print(text("left-table"))
+        if guest is None:
+            return
+        if waits or (with_people and in_match):
+            self._console.print(text("goes-on-later"))
+        else:
+            self._book.keep(replace(guest, room=""))
 
 
 async def _bring_entropy(table: Table) -> None:
@@ -111,8 +228,9 @@ async def _bring_entropy(table: Table) -> None:
 class _Game:
     """A match on the screen, with somebody at the keyboard."""
 
-    def __init__(self, table: Table, console: Console, *, plain: bool, hints: bool = False) -> None:
+    def __init__(self, table: Table, console: Console, typed: LineReader, *, plain: bool, hints: bool = False) -> None:
         self._table = table
+        self._typed = typed
         self._hints = hints
         self._hint = Text()
         self._hint_of = 0
@@ -123,19 +241,24 @@ class _Game:
         self._note = Text()
         self._asked_at = 0
         """The version that the player was last asked at."""
+        self.hung_up = False
+        """Whether the keyboard went away, as that of a window that is closed: nobody has decided to leave."""
 
     async def play(self) -> bool:
         """Plays to the end of the match; False when the player has left before."""
         news: asyncio.Queue[Update | str | None] = asyncio.Queue()
         pumps = [
             asyncio.create_task(_pump_updates(self._table.updates(), news)),
-            asyncio.create_task(_pump_lines(news)),
+            asyncio.create_task(_pump_lines(self._typed, news)),
         ]
         try:
+            if not self._redraws and self._table.view is not None and not self._table.legal_actions:
+                self._console.print(self._screen.draw_table())  # where a match stands that goes on
             await self._find_hint()
             self._show()
             while not self._table.over or not news.empty():
                 item = await news.get()
+                self.hung_up = item is None
                 if item is None or (isinstance(item, str) and item.strip().lower() in LEAVING):
                     return False
                 if isinstance(item, str):
@@ -211,13 +334,12 @@ async def _pump_updates(updates: AsyncIterator[Update], news: asyncio.Queue[Upda
         news.put_nowait(update)
 
 
-async def _pump_lines(news: asyncio.Queue[Update | str | None]) -> None:
+async def _pump_lines(typed: LineReader, news: asyncio.Queue[Update | str | None]) -> None:
     """Hands on what is typed, and None at the end of the input."""
-    with LineReader() as typed:
-        line: str | None = ""
-        while line is not None:
-            line = await typed.read()
-            news.put_nowait(line)
+    line: str | None = ""
+    while line is not None:
+        line = await typed.read()
+        news.put_nowait(line)
 
 
 def _reason(error: RamiClientError) -> str:

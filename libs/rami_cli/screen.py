@@ -100,6 +100,9 @@ class Screen:
                 note = text("note-away")
             elif to_move:
                 note = text("note-draw" if view.phase == Phase.DRAW else "note-play")
+                limit = self._room.options.turn_time_limit.seconds
+                if limit and self._room.seats[seat].HasField("player"):
+                    note = text("note-limit", note=note, seconds=limit)
             elif view.winner == seat:
                 note = text("note-wins")
             grid.add_row(

@@ -24,15 +24,15 @@ class Command:
         self.folder = folder
         self.output = ""
 
-    async def read_until(self, text: str) -> str:
-        """Reads until a text has come that was not read before; everything up to it."""
+    async def read_until(self, *texts: str) -> str:
+        """Reads until one of some texts has come that was not read before; everything up to it."""
         assert self.process.stdout is not None
         start = len(self.output)
         async with asyncio.timeout(LIMIT_SECONDS):
-            while text not in self.output[start:]:
+            while not any(text in self.output[start:] for text in texts):
                 chunk = await self.process.stdout.read(65536)
                 if not chunk:
-                    raise AssertionError(f"{text!r} never came:\n{self.output}")
+                    raise AssertionError(f"{texts} never came:\n{self.output}")
                 self.output += chunk.decode()
         return self.output[start:]
 

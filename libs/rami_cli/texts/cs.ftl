@@ -95,6 +95,7 @@ column-score = body
 note-away = pryč: hraje bot
 note-draw = líže
 note-play = hraje
+note-limit = { $note }, { $seconds } s na tah
 note-wins = vyhrává partii
 stock = Talon { $count }
 discard-pile = Odhozené ({ $count }):
@@ -112,6 +113,23 @@ final-standings = Konečné pořadí
 
 ## U klávesnice.
 
+watching = Sledujete místnost { $room }.
+queue-waiting = Hledá se stůl (q konec) …
+sit-down = Posadit se tam? (Enter ano, q ne):
+waiting-for-host = Máte místo { $number }. Partii zahájí hostitel (q konec).
+match-goes-on = Některá z vašich partií pokračuje:
+choose-to-go-on = Číslo pro pokračování, Enter pro jinou partii, q pro konec:
+goes-on-later = V partii lze pokračovat později: rami play ji nabídne.
+left-no-answer = Z { $address }, kde jste nechali partii, nepřichází odpověď.
+wrong-room = číslo { $number } v seznamu není
+more-rooms = { $count ->
+        [one] … a { $count } další
+        [few] … a { $count } další
+       *[other] … a { $count } dalších
+    }
+matches-to-watch = Partie ke sledování:
+no-matches-to-watch = Právě nikdo nehraje veřejně.
+choose-match = Číslo pro sledování, Enter pro obnovení, q pro konec:
 starting-table = Připravuje se stůl …
 left-table = Odešli jste od stolu.
 not-your-turn = Nejste na tahu.

@@ -93,6 +93,7 @@ column-score = score
 note-away = away: a bot plays
 note-draw = to draw
 note-play = to play
+note-limit = { $note }, { $seconds } s a turn
 note-wins = wins the match
 stock = Stock { $count }
 discard-pile = Discards ({ $count }):
@@ -108,6 +109,19 @@ final-standings = Final standings
 
 ## At the keyboard.
 
+watching = Watching room { $room }.
+queue-waiting = Looking for a table (q quit) …
+sit-down = Sit down there? (Enter yes, q no):
+waiting-for-host = You have seat { $number }. The host starts the match (q quit).
+match-goes-on = A match of yours goes on:
+choose-to-go-on = Number to go on, Enter for another match, q to quit:
+goes-on-later = The match can go on later: rami play offers it.
+left-no-answer = There is no answer from { $address }, where you have left a match.
+wrong-room = there is no { $number } in the list
+more-rooms = … and { $count } more
+matches-to-watch = Matches to watch:
+no-matches-to-watch = Nobody is playing in public right now.
+choose-match = Number to watch, Enter to look again, q to quit:
 starting-table = Starting a table …
 left-table = You have left the table.
 not-your-turn = It is not your turn.

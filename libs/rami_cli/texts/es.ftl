@@ -93,6 +93,7 @@ column-score = puntos
 note-away = ausente: juega un bot
 note-draw = debe robar
 note-play = debe jugar
+note-limit = { $note }, { $seconds } s por turno
 note-wins = gana la partida
 stock = Mazo { $count }
 discard-pile = Descartes ({ $count }):
@@ -108,6 +109,19 @@ final-standings = Clasificación final
 
 ## Al teclado.
 
+watching = Mirando la sala { $room }.
+queue-waiting = Buscando una mesa (q salir) …
+sit-down = ¿Te sientas ahí? (Intro sí, q no):
+waiting-for-host = Tienes el asiento { $number }. El anfitrión empieza la partida (q salir).
+match-goes-on = Tienes una partida en curso:
+choose-to-go-on = Número para seguir, Intro para otra partida, q para salir:
+goes-on-later = La partida puede seguir más tarde: rami play la ofrece.
+left-no-answer = No responde { $address }, donde dejaste una partida.
+wrong-room = no hay ningún { $number } en la lista
+more-rooms = … y { $count } más
+matches-to-watch = Partidas que se pueden mirar:
+no-matches-to-watch = Nadie juega en público ahora mismo.
+choose-match = Número para mirar, Intro para actualizar, q para salir:
 starting-table = Preparando una mesa …
 left-table = Has dejado la mesa.
 not-your-turn = No es tu turno.

@@ -93,6 +93,7 @@ column-score = points
 note-away = absent : un robot joue
 note-draw = doit piocher
 note-play = doit jouer
+note-limit = { $note }, { $seconds } s par tour
 note-wins = gagne la partie
 stock = Pioche { $count }
 discard-pile = Défausse ({ $count }) :
@@ -108,6 +109,22 @@ final-standings = Classement final
 
 ## Au clavier.
 
+watching = Vous regardez la salle { $room }.
+queue-waiting = Recherche d’une table (q quitter) …
+sit-down = Vous asseoir là ? (Entrée oui, q non) :
+waiting-for-host = Vous avez la place { $number }. L’hôte lance la partie (q quitter).
+match-goes-on = Une de vos parties est en cours :
+choose-to-go-on = Numéro pour continuer, Entrée pour une autre partie, q pour quitter :
+goes-on-later = La partie peut continuer plus tard : rami play la propose.
+left-no-answer = { $address }, où vous avez laissé une partie, ne répond pas.
+wrong-room = il n’y a pas de numéro { $number } dans la liste
+more-rooms = { $count ->
+        [one] … et { $count } autre
+       *[other] … et { $count } autres
+    }
+matches-to-watch = Parties à regarder :
+no-matches-to-watch = Personne ne joue en public en ce moment.
+choose-match = Numéro pour regarder, Entrée pour actualiser, q pour quitter :
 starting-table = Préparation d’une table …
 left-table = Vous avez quitté la table.
 not-your-turn = Ce n’est pas votre tour.

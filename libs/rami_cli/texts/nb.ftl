@@ -93,6 +93,7 @@ column-score = poeng
 note-away = borte: en bot spiller
 note-draw = skal trekke
 note-play = skal spille
+note-limit = { $note }, { $seconds } s per tur
 note-wins = vinner partiet
 stock = Bunke { $count }
 discard-pile = Kastet ({ $count }):
@@ -105,6 +106,19 @@ final-standings = Sluttstilling
 
 ## Ved tastaturet.
 
+watching = Ser på rom { $room }.
+queue-waiting = Leter etter et bord (q avslutt) …
+sit-down = Sette deg der? (Enter ja, q nei):
+waiting-for-host = Du har plass { $number }. Verten starter kampen (q avslutt).
+match-goes-on = En av kampene dine pågår:
+choose-to-go-on = Nummer for å fortsette, Enter for en annen kamp, q for å avslutte:
+goes-on-later = Kampen kan fortsette senere: rami play tilbyr den.
+left-no-answer = Det kommer ikke noe svar fra { $address }, der du forlot en kamp.
+wrong-room = det er ingen { $number } i listen
+more-rooms = … og { $count } til
+matches-to-watch = Kamper å se på:
+no-matches-to-watch = Ingen spiller åpent akkurat nå.
+choose-match = Nummer for å se på, Enter for å oppdatere, q for å avslutte:
 starting-table = Gjør klart et bord …
 left-table = Du har forlatt bordet.
 not-your-turn = Det er ikke din tur.

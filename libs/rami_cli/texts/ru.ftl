@@ -94,6 +94,7 @@ column-score = очки
 note-away = отсутствует: играет бот
 note-draw = берёт карту
 note-play = ходит
+note-limit = { $note }, { $seconds } с на ход
 note-wins = выигрывает партию
 stock = Колода { $count }
 discard-pile = Сброс ({ $count }):
@@ -110,6 +111,19 @@ final-standings = Итог
 
 ## За клавиатурой.
 
+watching = Просмотр комнаты { $room }.
+queue-waiting = Ищем стол (q выход) …
+sit-down = Сесть за этот стол? (Enter да, q нет):
+waiting-for-host = Ваше место — { $number }. Партию начнёт хозяин (q выход).
+match-goes-on = Одна из ваших партий продолжается:
+choose-to-go-on = Номер — продолжить, Enter — другая партия, q — выход:
+goes-on-later = Партию можно продолжить позже: её предложит rami play.
+left-no-answer = Нет ответа от { $address }, где вы оставили партию.
+wrong-room = в списке нет номера { $number }
+more-rooms = … и ещё { $count }
+matches-to-watch = Партии, которые можно смотреть:
+no-matches-to-watch = Сейчас никто не играет открыто.
+choose-match = Номер — смотреть, Enter — обновить, q — выход:
 starting-table = Готовим стол …
 left-table = Вы покинули стол.
 not-your-turn = Сейчас не ваш ход.

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +28,7 @@ from rami_cli.record import describe
 from rami_cli.replays import replay_steps, verify_files
 from rami_cli.running import run_command, with_cluster
 from rami_cli.settings_table import Setting, draw_settings, markdown_settings, read_settings
+from rami_cli.ways import Pace
 from rami_client import BadFileError, Receipt, save_replay, verify
 from rami_client.state import RoomMirror
 from support.matches import played_match
@@ -55,7 +57,12 @@ def test_every_command_explains_itself(command: str) -> None:
         ["up", "--game-replicas", "0"],
         ["verify"],
         ["verify", "/nowhere/at/all"],
-        ["watch"],
+        ["play", "--queue"],
+        ["play", "--code", "ABCDEF"],
+        ["play", "--game", "host:1", "--code", ""],
+        ["play", "--game", "host:1", "--code", "ABCDEF", "--queue"],
+        ["play", "--game", "host:1", "--pace", "fast"],
+        ["play", "--game", "host:1", "--queue", "--pace", "hasty"],
         ["deal"],
     ],
 )
@@ -84,7 +91,16 @@ def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "run_play", run_play)
     result = RUN.invoke(app, ["play", "--level", "hard", "--game", "host:1", "--name", "Ada"])
     assert result.exit_code == 0
-    assert seen == [PlayOptions(3, "hard", "Ada", "host:1", "127.0.0.1:7003", 100, False, None)]
+    assert RUN.invoke(app, ["play", "--game", "host:1", "--queue", "--pace", "relaxed"]).exit_code == 0
+    assert RUN.invoke(app, ["play", "--game", "host:1", "--queue"]).exit_code == 0
+    assert RUN.invoke(app, ["play", "--game", "host:1", "--code", "ABCDEF"]).exit_code == 0
+    there = PlayOptions(name="Guest", game="host:1", matchmaking="127.0.0.1:7003")
+    assert seen == [
+        replace(there, level="hard", name="Ada"),
+        replace(there, pace=Pace.RELAXED),
+        replace(there, pace=Pace.NORMAL),
+        replace(there, code="ABCDEF"),
+    ]
 
 
 def test_addresses_as_json_name_everything() -> None:

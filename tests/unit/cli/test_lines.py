@@ -59,3 +59,15 @@ async def test_nothing_is_read_after_leaving() -> None:
     finally:
         os.close(read)
         os.close(write)
+
+
+async def test_a_terminal_that_is_closed_is_at_its_end() -> None:
+    window, terminal = os.openpty()
+    try:
+        with LineReader(terminal) as typed:
+            os.write(window, b"one\n")
+            assert await typed.read() == "one"
+            os.close(window)
+            assert await typed.read() is None
+    finally:
+        os.close(terminal)

@@ -90,7 +90,8 @@ def test_nothing_is_left_in_english(locale: str) -> None:
     values = {"number": 1, "cards": "5", "meld": 2, "name": "X", "own": "no", "card": "7", "round": 1, "size": 11,
               "points": 5, "scores": "1", "room": "r", "turn": 3, "count": 5, "error": "e", "words": "w",
               "rounds": 5, "actions": 5, "steps": 5, "versions": "v", "version": "9", "first": "1", "last": "2",
-              "some": "a", "more": "b", "replay": "r", "receipt": "q"}  # fmt: skip
+              "some": "a", "more": "b", "replay": "r", "receipt": "q",
+              "address": "h:1", "note": "n", "seconds": 20}  # fmt: skip
     choose_language("en")
     english = {key: text(key, **values) for key in ENGLISH}
     choose_language(locale)
@@ -111,6 +112,8 @@ def test_the_screen_fits_in_every_language(locale: str) -> None:
     assert len(help_lines) <= 5
     for key in ("your-move", "waiting", "end-turn", "wrong-no-list"):
         assert len(text(key)) < 100
+    for key in ("choose-match", "choose-to-go-on", "sit-down", "matches-to-watch", "match-goes-on", "goes-on-later"):
+        assert len(text(key)) < WIDTH
     out = io.StringIO()
     Console(width=WIDTH, file=out).print(screen.draw(HEIGHT))
     lines = out.getvalue().splitlines()
