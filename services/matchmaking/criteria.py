@@ -20,6 +20,8 @@ from rami_wire.rules import options_from_proto, options_to_proto
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from google.protobuf.duration_pb2 import Duration
+
     from matchmaking.records import TicketState
     from rami.game.v1 import rules_pb2
     from rami_kit.auth import Caller
@@ -54,8 +56,7 @@ def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, i
         raise InvalidRequest("criteria.player_counts", "must not be below the size of the party")
     check_attributes(request.attributes)
     rules = parse_rules(criteria.rules, "criteria.rules")
-    for name in ("bot", "weakest_bot"):
-        bot = getattr(criteria, name)
+    for name, bot in (("bot", criteria.bot), ("weakest_bot", criteria.weakest_bot)):
         if bot and not criteria.bots_allowed:
             raise InvalidRequest(f"criteria.{name}", "must be empty where bots are not allowed")
         if bot and not is_bot(bot):
@@ -79,6 +80,8 @@ def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, i
 
 def parse_tempo(message: messages.TicketCriteria | messages.GetQueueRequest, prefix: str = "") -> Tempo:
     """How fast a table is to play. Raises InvalidRequest for a field beyond its bounds, `prefix` before its name."""
+    if not (message.HasField("turn_time_limit") or message.HasField("round_interval")):
+        return DEFAULT_TEMPO
     turn_limit_ms = DEFAULT_TEMPO.turn_limit_ms
     if message.HasField("turn_time_limit"):
         turn_limit_ms = span_ms(message.turn_time_limit, f"{prefix}turn_time_limit", MAX_TURN_LIMIT_MS)
@@ -105,6 +108,8 @@ def parse_rules(options_list: Sequence[rules_pb2.RuleOptions], field: str) -> tu
 
 def parse_party(player_ids: Sequence[str], caller: Caller) -> tuple[str, ...]:
     """The other members of a party. Raises InvalidRequest."""
+    if not player_ids:
+        return ()
     if len(player_ids) >= MAX_PLAYERS:
         raise InvalidRequest("party_player_ids", f"must be {MAX_PLAYERS - 1} at most")
     if any(_PLAYER_ID.fullmatch(one) is None for one in player_ids):
@@ -116,6 +121,8 @@ def parse_party(player_ids: Sequence[str], caller: Caller) -> tuple[str, ...]:
 
 def check_attributes(attributes: Mapping[str, str]) -> None:
     """Raises InvalidRequest for more than is kept with a ticket."""
+    if not attributes:
+        return
     if len(attributes) > MAX_ATTRIBUTES:
         raise InvalidRequest("attributes", f"must be {MAX_ATTRIBUTES} at most")
     if any(not 1 <= len(key) <= MAX_ATTRIBUTE_KEY for key in attributes):
@@ -126,27 +133,26 @@ def check_attributes(attributes: Mapping[str, str]) -> None:
 
 def ticket_message(state: TicketState, player_id: str) -> messages.Ticket:
     """The ticket as one of its players sees it."""
-    message = messages.Ticket(ticket_id=state.ticket_id, state=state.state, create_time=timestamp(state.create_ms))
-    message.cancelled_by = state.cancelled_by
+    message = messages.Ticket(ticket_id=state.ticket_id, state=state.state, cancelled_by=state.cancelled_by)
+    _set_moment(message.create_time, state.create_ms)
     ticket = state.ticket
     if ticket is not None:
-        message.criteria.player_counts.extend(ticket.player_counts)
-        message.criteria.rules.extend(options_to_proto(rules) for rules in ticket.rules)
-        message.criteria.bots_allowed = ticket.bots_allowed
-        message.criteria.bot = ticket.bot
-        message.criteria.weakest_bot = ticket.weakest_bot
-        message.criteria.turn_time_limit.FromMilliseconds(ticket.tempo.turn_limit_ms)
-        message.criteria.round_interval.FromMilliseconds(ticket.tempo.round_interval_ms)
+        criteria, tempo = message.criteria, ticket.tempo
+        criteria.player_counts.extend(ticket.player_counts)
+        criteria.rules.extend(map(options_to_proto, ticket.rules))
+        criteria.bots_allowed, criteria.bot, criteria.weakest_bot = ticket.bots_allowed, ticket.bot, ticket.weakest_bot
+        _set_span(criteria.turn_time_limit, tempo.turn_limit_ms)
+        _set_span(criteria.round_interval, tempo.round_interval_ms)
         if len(state.player_ids) > 1:
             message.party.add(player_id=ticket.player_id, display_name=ticket.name, confirmed=True)
     for member in state.player_ids[1:]:
         message.party.add(
             player_id=member, display_name=state.confirmed.get(member, ""), confirmed=member in state.confirmed
         )
-    if state.player_ids[:1] == (player_id,):
+    if state.attributes and state.player_ids[:1] == (player_id,):
         message.attributes.update(state.attributes)
     if state.state == FORMING:
-        message.confirm_by_time.CopyFrom(timestamp(state.confirm_by_ms))
+        _set_moment(message.confirm_by_time, state.confirm_by_ms)
     if state.state == MATCHED:
         message.assignment.room_id = state.room_id
         message.assignment.seat = state.seat_of(player_id)
@@ -155,7 +161,20 @@ def ticket_message(state: TicketState, player_id: str) -> messages.Ticket:
 
 def timestamp(milliseconds: int) -> Timestamp:
     """A moment of the store's clock."""
-    return Timestamp(seconds=milliseconds // 1000, nanos=milliseconds % 1000 * 1_000_000)
+    moment = Timestamp()
+    _set_moment(moment, milliseconds)
+    return moment
+
+
+def _set_moment(moment: Timestamp, milliseconds: int) -> None:
+    """As `timestamp`, into a message that there is."""
+    moment.seconds, moment.nanos = milliseconds // 1000, milliseconds % 1000 * 1_000_000
+
+
+def _set_span(span: Duration, milliseconds: int) -> None:
+    """Writes a span, which is set also when it is 0."""
+    span.SetInParent()
+    span.seconds, span.nanos = milliseconds // 1000, milliseconds % 1000 * 1_000_000
 
 
 __all__ = [

@@ -90,7 +90,8 @@ class GameRooms:
         """Asks for the room of a claim, once. Takes up to twice the timeout."""
         if not self.ready:
             try:
-                await asyncio.wait_for(self._channel.channel_ready(), self._timeout)
+                async with asyncio.timeout(self._timeout):
+                    await self._channel.channel_ready()
             except TimeoutError:
                 return NotSent()
         try:

@@ -150,7 +150,7 @@ class Matcher:
             if self._moment_of.get(ticket_id) == moment:
                 del self._moment_of[ticket_id]
                 self._changed.add(ticket_id)
-        while (moment := self._next_opening()) is not None and moment <= now_ms:
+        while (opening := self._next_opening()) is not None and opening <= now_ms:
             ticket_id = heapq.heappop(self._openings)[1]
             self._open.add(ticket_id)
             self._changed.add(ticket_id)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -94,12 +95,10 @@ class MatchingLoop:
                 self._metrics.passes_failed.labels("defect").inc()
                 _log.exception("a pass over the queue failed")
             await asyncio.sleep(LEAST_PAUSE_SECONDS)
-            try:
-                await asyncio.wait_for(self._wake.wait(), self._pause())
-            except TimeoutError:
-                continue
-            finally:
-                self._wake.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._pause()):
+                    await self._wake.wait()
+            self._wake.clear()
 
     async def expire_forever(self) -> None:
         """Takes out tickets that nobody asks for any more, for ever."""

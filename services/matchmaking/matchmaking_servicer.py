@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from matchmaking.criteria import (
     ticket_message,
 )
 from matchmaking.page_tokens import format_page_token, parse_page_token
+from matchmaking.player_store import skill_in
 from matchmaking.records import CANCELLED, CLAIMED, EXPIRED, MATCHED, OVER, is_ticket_id
 from matchmaking.tickets import Member, PoolKey
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
@@ -28,7 +30,7 @@ from rami_kit.errors import InvalidRequest, RamiError, reasons, refused, shuttin
 from rami_wire.rules import options_to_proto
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from typing import Any, TypeAlias
 
     import grpc.aio
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from matchmaking.player_store import PlayerStore
     from matchmaking.queue_report import PoolReport, QueueReport
     from matchmaking.records import TicketState
-    from matchmaking.ticket_store import TicketStore
+    from matchmaking.ticket_store import Cancelled, Queued, TicketStore
+    from matchmaking.tickets import Ticket
     from matchmaking.watchers import TicketWatchers
     from rami_kit.metrics import MatchmakingMetrics
 
@@ -73,8 +76,10 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         self._watchers = watchers
         self._bot_fill_ms = bot_fill_ms
         self._draining = draining
-        self._metrics = metrics
         self._heartbeat_seconds = store.times.idle_ms / 3000
+        self._created = metrics.ticket_events.labels("created")
+        self._cancelled = metrics.ticket_events.labels("cancelled")
+        self._cancelled_wait = metrics.wait_seconds.labels("0", "none", "cancelled")
 
     async def CreateTicket(
         self, request: messages.CreateTicketRequest, _context: Context
@@ -82,9 +87,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         """Queues the caller, or gives the live ticket."""
         caller = current_caller()
         ticket = ticket_from_request(request, caller, self._players.is_bot)
-        skill = await self._players.skill_of(ticket.player_id)
-        party = parse_party(request.party_player_ids, caller)
-        queued = await self._store.create(replace(ticket, skill=skill), party, request.attributes)
+        queued = await self._queue(ticket, parse_party(request.party_player_ids, caller), request.attributes)
         if queued.reused:
             message = "the request_id has been used for other wishes"
             raise refused(reasons.ERROR_REASON_REQUEST_ID_REUSED, message)
@@ -92,7 +95,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
             raise _already_queued(queued.other_ticket_id)
         assert queued.state is not None
         if queued.made:
-            self._metrics.ticket_events.labels("created").inc()
+            self._created.inc()
         return messages.CreateTicketResponse(ticket=ticket_message(queued.state, caller.player_id))
 
     async def ConfirmTicket(
@@ -144,10 +147,8 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
                     return
                 if self._draining.is_set():
                     raise shutting_down()
-                try:
-                    await asyncio.wait_for(changed.wait(), max(0.0, quiet_until - now))
-                except TimeoutError:
-                    continue  # nothing new: the ticket is sent again, and kept alive by reading it
+                # Where nothing is new, the ticket is sent again, and kept alive by reading it.
+                await _set_within(changed, max(0.0, quiet_until - now))
 
     async def CancelTicket(
         self, request: messages.CancelTicketRequest, context: Context
@@ -155,30 +156,16 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         """Leaves the queue. While a room is being created for the ticket, waits for what comes of it."""
         parse_request_id(request.request_id)
         ticket_id, player_id = _checked_ticket_id(request.ticket_id), current_caller().player_id
-        left = context.time_remaining()
-        give_up_at = time.monotonic() + (left or 0.0) - ANSWER_SECONDS
-        with self._watchers.watching(ticket_id, player_id) as changed:
-            while True:
-                changed.clear()
-                cancelled = await self._store.cancel(ticket_id, player_id)
-                if cancelled is None:
-                    raise _not_found()
-                state = cancelled.state
-                if state.state != CLAIMED:
-                    break
-                wait = min(LOOK_AGAIN_SECONDS, give_up_at - time.monotonic())
-                if wait <= 0:
-                    message = "the room of the ticket is still being created: call again"
-                    raise refused(reasons.ERROR_REASON_PEER_UNAVAILABLE, message, retry_after_seconds=1.0, peer="game")
-                try:
-                    await asyncio.wait_for(changed.wait(), wait)
-                except TimeoutError:
-                    continue  # look again: a message may have been lost
+        cancelled = await self._cancel(ticket_id, player_id)
+        if cancelled.state.state == CLAIMED:
+            left = context.time_remaining()
+            cancelled = await self._await_claim(ticket_id, player_id, (left or 0.0) - ANSWER_SECONDS)
+        state = cancelled.state
         if state.state == MATCHED:
             raise refused(reasons.ERROR_REASON_TICKET_MATCHED, "the ticket has a seat already", room_id=state.room_id)
         if cancelled.now:
-            self._metrics.ticket_events.labels("cancelled").inc()
-            self._metrics.wait_seconds.labels("0", "none", "cancelled").observe(cancelled.waited_ms / 1000)
+            self._cancelled.inc()
+            self._cancelled_wait.observe(cancelled.waited_ms / 1000)
         return messages.CancelTicketResponse(ticket=ticket_message(state, player_id))
 
     async def GetQueue(self, request: messages.GetQueueRequest, _context: Context) -> messages.GetQueueResponse:
@@ -205,12 +192,54 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
             response.next_page_token = format_page_token(first + size)
         return response
 
+    async def _cancel(self, ticket_id: str, player_id: str) -> Cancelled:
+        cancelled = await self._store.cancel(ticket_id, player_id)
+        if cancelled is None:
+            raise _not_found()
+        return cancelled
+
+    async def _await_claim(self, ticket_id: str, player_id: str, seconds: float) -> Cancelled:
+        """Cancels as soon as it is known what comes of a claim. Raises PEER_UNAVAILABLE when that takes too long."""
+        give_up_at = time.monotonic() + seconds
+        with self._watchers.watching(ticket_id, player_id) as changed:
+            while True:
+                changed.clear()
+                cancelled = await self._cancel(ticket_id, player_id)
+                if cancelled.state.state != CLAIMED:
+                    return cancelled
+                wait = min(LOOK_AGAIN_SECONDS, give_up_at - time.monotonic())
+                if wait <= 0:
+                    message = "the room of the ticket is still being created: call again"
+                    raise refused(reasons.ERROR_REASON_PEER_UNAVAILABLE, message, retry_after_seconds=1.0, peer="game")
+                # It looks again also without news: a message may have been lost.
+                await _set_within(changed, wait)
+
+    async def _queue(self, ticket: Ticket, party: Sequence[str], attributes: Mapping[str, str]) -> Queued:
+        """Queues with the skill that the player has at this moment. Mostly it is known without asking for it first:
+        the store turns down what rests on another record, and tells that one.
+        """
+        record = self._players.remembered(ticket.player_id)
+        while True:
+            wish = replace(ticket, skill=skill_in(record))
+            queued = await self._store.create(wish, party, attributes, record)
+            if queued.record is None:
+                return queued
+            record = queued.record
+            self._players.remember(ticket.player_id, record)
+
     async def _read(self, text: str) -> TicketState:
         ticket_id = _checked_ticket_id(text)
         state = await self._store.read(ticket_id, current_caller().player_id)
         if state is None:
             raise _not_found()
         return state
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    """Returns when the event is set, or after so long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _checked_ticket_id(text: str) -> str:

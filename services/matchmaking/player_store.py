@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from rami_kit.redis_store import Store
 
 DAY_MS: Final = 86_400_000
+RECORDS_KEPT: Final = 10_000
+"""Records of players that are remembered, which spares those who queue again a look at the store."""
+_BEGINNER: Final = new_player("").skill
 
 _RATE: Final = Script(
     "rate_match",
@@ -82,6 +86,7 @@ class PlayerStore:
         self.rated_ms = rated_days * DAY_MS
         """How long it is remembered that a match has been rated."""
         self._leaderboard_size = leaderboard_size
+        self._remembered: OrderedDict[str, bytes] = OrderedDict()
 
     def is_bot(self, profile: str) -> bool:
         """Whether there is a bot profile of this name."""
@@ -97,8 +102,20 @@ class PlayerStore:
 
     async def skill_of(self, player_id: str) -> float:
         """What a player's skill is taken for, in points; that of a beginner where nothing is known."""
-        record, _ = await self._read(player_id)
-        return (record or new_player("")).skill
+        _, encoded = await self._read(player_id)
+        return skill_in(encoded)
+
+    def remembered(self, player_id: str) -> bytes:
+        """A player's record as it was last seen here, which may be of long ago; empty for none."""
+        return self._remembered.get(player_id, b"")
+
+    def remember(self, player_id: str, encoded: bytes) -> None:
+        """Takes a player's record as the store has it."""
+        self._remembered.pop(player_id, None)
+        if encoded:
+            self._remembered[player_id] = encoded
+            if len(self._remembered) > RECORDS_KEPT:
+                self._remembered.popitem(last=False)
 
     async def bots(self) -> list[BotProfile]:
         """Every bot profile with its present skill."""
@@ -172,6 +189,16 @@ class PlayerStore:
         return new_bot(profile, self._bot_skills.get(profile, 1000.0))
 
 
+def skill_in(encoded: bytes) -> float:
+    """What a player's skill is taken for, in points, by the record; that of a beginner where there is none."""
+    if not encoded:
+        return _BEGINNER
+    try:
+        return _decode(encoded).skill
+    except UnreadableRecord:
+        return _BEGINNER
+
+
 def _encode(record: PlayerRecord) -> bytes:
     return ticket_pb2.StoredPlayer(
         schema=SCHEMA,
@@ -204,4 +231,4 @@ def _decode(encoded: bytes) -> PlayerRecord:
     )
 
 
-__all__ = ["PlayerStore", "Ranked"]
+__all__ = ["PlayerStore", "Ranked", "skill_in"]

@@ -6,11 +6,12 @@ meets one leaves it out and goes on.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
@@ -50,6 +51,14 @@ TICKET_FIELDS: Final = ("s", "d", "t", "b", "r", "e", "p", "x", "y", "z", "m1", 
 """The fields of a ticket's hash that TicketState is read from, see `matchmaking.scripts`."""
 MEMBER_FIELDS: Final = (b"m1", b"m2", b"m3")
 
+TICKETS_REMEMBERED: Final = 20_000
+"""A ticket is read when it comes into the queue, with every look of its player, and when it leaves: so many are kept as
+they were read, by the bytes that they were read from.
+"""
+
+_SEATS: Final = frozenset(counts for number in (1, 2, 3) for counts in combinations((2, 3, 4), number))
+"""Every way to accept numbers of seats."""
+_PAIRS: Final = ["".join(pair) for pair in product("abcdefghijklmnopqrstuvwxyz234567", repeat=2)]
 _TICKET_ID: Final = re.compile(r"[a-z2-7]{26}", re.ASCII)
 
 
@@ -145,10 +154,16 @@ class Claim:
         return PoolKey(len(self.seats), self.rules, self.tempo).name
 
 
+def _base32(digest: bytes) -> str:
+    """The 26 characters of base 32 (RFC 4648, lower case, unpadded) of 16 bytes; b32encode takes much longer."""
+    bits = int.from_bytes(digest) << 2
+    return "".join([_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
+
+
 def ticket_id_for(player_id: str, request_id: UUID) -> str:
     """The id of the ticket that a request makes: a repeat of the request makes the same one."""
     digest = hashlib.blake2b(player_id.encode() + b"\0" + request_id.bytes, digest_size=16).digest()
-    return base64.b32encode(digest).decode().rstrip("=").lower()
+    return _base32(digest)
 
 
 def is_ticket_id(text: str) -> bool:
@@ -202,6 +217,8 @@ def decode_member(record: bytes) -> Member:
 
 def encode_attributes(attributes: Mapping[str, str]) -> bytes:
     """The record of what a leader gave to be kept; empty for nothing."""
+    if not attributes:
+        return b""
     return ticket_pb2.StoredAttributes(attributes=attributes).SerializeToString()
 
 
@@ -209,14 +226,19 @@ def decode_ticket(
     ticket_id: str, record: bytes, create_ms: int, not_before_ms: int, members: Sequence[bytes] = ()
 ) -> Ticket:
     """The ticket of a record, with the records of the members who have confirmed. Raises UnreadableRecord."""
+    return _decode_ticket(ticket_id, record, create_ms, not_before_ms, tuple(members))
+
+
+@lru_cache(maxsize=TICKETS_REMEMBERED)
+def _decode_ticket(
+    ticket_id: str, record: bytes, create_ms: int, not_before_ms: int, members: tuple[bytes, ...]
+) -> Ticket:
     stored = ticket_pb2.StoredTicket()
     parse_record(stored, record, TEMPO_SCHEMA)
     counts = tuple(stored.player_counts)
     if (
         not stored.player_id
-        or not counts
-        or any(not 2 <= count <= 4 for count in counts)
-        or list(counts) != sorted(set(counts))
+        or counts not in _SEATS
         or len(stored.party) >= counts[0]
         or not stored.rules
         or not math.isfinite(stored.skill)
@@ -265,10 +287,12 @@ def ticket_state(ticket_id: str, fields: Sequence[bytes | None]) -> TicketState:
         raise UnreadableRecord("a matched ticket without its seats")
     ticket, confirmed = None, {}
     try:
-        confirmed = {one.player_id: one.name for one in map(decode_member, filter(None, members))}
-        complete = [member for member in members[: len(player_ids) - 1] if member is not None]
-        # Only a complete party is a party; the seats of others are nobody's yet.
-        known_members = complete if len(complete) == len(player_ids) - 1 else []
+        known_members: list[bytes] = []
+        if len(player_ids) > 1:
+            confirmed = {one.player_id: one.name for one in map(decode_member, filter(None, members))}
+            complete = [member for member in members[: len(player_ids) - 1] if member is not None]
+            # Only a complete party is a party; the seats of others are nobody's yet.
+            known_members = complete if len(complete) == len(player_ids) - 1 else []
         ticket = decode_ticket(ticket_id, record or b"", create_ms, not_before_ms, known_members)
     except UnreadableRecord:
         ticket = None
@@ -343,6 +367,8 @@ def decode_claim(record: bytes) -> Claim:
 
 def _decode_attributes(record: bytes) -> dict[str, str]:
     """What a leader gave; nothing where it cannot be read, for nobody else depends on it."""
+    if not record:
+        return {}
     stored = ticket_pb2.StoredAttributes()
     try:
         stored.ParseFromString(record)

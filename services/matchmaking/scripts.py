@@ -33,9 +33,11 @@ CREATE: Final = Script(
     PRELUDE
     + """
 -- Queues a player, or begins to form a party, unless there is a live ticket, or this one exists already.
--- KEYS: ticket, live ticket of the player, waiting, changes
--- ARGV: ticket id, player id, record, fingerprint of the wishes, idle ms, keep ms, players, attributes, confirm ms
--- Reply: ['made' | 'found', ticket id, fields...], ['queued', id of the other live ticket] or ['reused']
+-- KEYS: ticket, live ticket of the player, waiting, changes, the player
+-- ARGV: ticket id, player id, record, fingerprint of the wishes, idle ms, keep ms, players, attributes, confirm ms,
+--       the player's record that the skill was taken from (empty for none)
+-- Reply: ['made', now], ['found', ticket id, fields...], ['queued', id of the other live ticket], ['reused'], or
+--       ['rated', record] when the player's record is not the expected one, and nothing is done
 local id, player, wishes, idle_ms = ARGV[1], ARGV[2], ARGV[4], tonumber(ARGV[5])
 local ids, confirm_ms = split(ARGV[7]), tonumber(ARGV[9])
 local now = clock()
@@ -59,6 +61,10 @@ if live then
   end
   return {'found', live, unpack(read(live))}
 end
+local rated = redis.call('GET', KEYS[5]) or ''
+if rated ~= ARGV[10] then
+  return {'rated', rated}
+end
 redis.call('HSET', KEYS[1], 'd', ARGV[3], 'p', ARGV[7], 'f', wishes, 't', text(now))
 if ARGV[8] ~= '' then
   redis.call('HSET', KEYS[1], 'x', ARGV[8])
@@ -73,7 +79,7 @@ else
   redis.call('ZADD', KEYS[3], text(now + confirm_ms), id)
   redis.call('PEXPIRE', KEYS[3], SET_MS)
 end
-return {'made', id, unpack(read(id))}
+return {'made', text(now)}
 """,
     finds_keys=True,
 )

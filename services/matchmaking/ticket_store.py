@@ -8,13 +8,15 @@ left to its lease.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from matchmaking import scripts
 from matchmaking.records import (
+    FORMING,
     OVER,
     TICKET_FIELDS,
+    WAITING,
     Claim,
     TicketState,
     UnreadableRecord,
@@ -60,7 +62,7 @@ class TicketTimes:
 
 
 class Queued(NamedTuple):
-    """What became of a wish to queue; exactly one of the three."""
+    """What became of a wish to queue; exactly one of the first four."""
 
     state: TicketState | None = None
     """The live ticket of the player, or the one that the same request has made before."""
@@ -68,6 +70,8 @@ class Queued(NamedTuple):
     """The player has a live ticket with other wishes."""
     reused: bool = False
     """The same request has made a ticket with other wishes."""
+    record: bytes | None = None
+    """What the player's record is, in place of the one that the skill was taken from: nothing is done."""
     made: bool = False
     """The ticket is new."""
 
@@ -116,10 +120,14 @@ class TicketStore:
         self.owner = owner
 
     async def create(
-        self, ticket: Ticket, party: Sequence[str] = (), attributes: Mapping[str, str] | None = None
+        self,
+        ticket: Ticket,
+        party: Sequence[str] = (),
+        attributes: Mapping[str, str] | None = None,
+        record: bytes = b"",
     ) -> Queued:
         """Queues a player, or begins to form a party with others; or finds the live ticket. The store sets the
-        time of creation.
+        time of creation. `record`: that of the player which the skill is taken from; empty for none.
         """
         reply = await self._store.run(
             scripts.CREATE,
@@ -128,6 +136,7 @@ class TicketStore:
                 keys.live_ticket_key(ticket.player_id),
                 keys.waiting_key(),
                 keys.queue_changes_key(),
+                keys.player_key(ticket.player_id),
             ],
             [
                 ticket.ticket_id,
@@ -139,15 +148,34 @@ class TicketStore:
                 " ".join((ticket.player_id, *party)),
                 encode_attributes(attributes or {}),
                 self.times.confirm_ms,
+                record,
             ],
             durable=True,
         )
         kind = reply[0]
+        if kind == b"made":
+            return Queued(state=self._made(ticket, int(reply[1]), party, attributes or {}), made=True)
         if kind == b"reused":
             return Queued(reused=True)
         if kind == b"queued":
             return Queued(other_ticket_id=reply[1].decode())
-        return Queued(state=ticket_state(reply[1].decode(), reply[2:]), made=kind == b"made")
+        if kind == b"rated":
+            return Queued(record=reply[1])
+        return Queued(state=ticket_state(reply[1].decode(), reply[2:]))
+
+    def _made(self, ticket: Ticket, now_ms: int, party: Sequence[str], attributes: Mapping[str, str]) -> TicketState:
+        """The state of a new ticket, as reading it would give it."""
+        return TicketState(
+            ticket.ticket_id,
+            FORMING if party else WAITING,
+            replace(ticket, create_ms=now_ms),
+            now_ms,
+            room_id="",
+            seats=(),
+            player_ids=(ticket.player_id, *party),
+            attributes=dict(attributes),
+            confirm_by_ms=now_ms + self.times.confirm_ms if party else 0,
+        )
 
     async def confirm(self, ticket_id: str, member: Member) -> Queued | None:
         """A member confirms to be of a party; a ticket that is not forming stays as it is. None when the member

@@ -13,8 +13,8 @@ import pytest
 from matchmaking.matcher import Matcher
 from matchmaking.queue_index import QueueIndex
 from matchmaking.records import Claim, ClaimedSeat, ticket_id_for
-from matchmaking.ticket_store import CHANGES_AT_ONCE, TicketStore, TicketTimes
-from matchmaking.tickets import MatchPolicy, Ticket
+from matchmaking.ticket_store import CHANGES_AT_ONCE, Queued, TicketStore, TicketTimes
+from matchmaking.tickets import MatchPolicy, Tempo, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import RuleOptions
 from rami_kit import keys
@@ -65,6 +65,34 @@ async def bench_on(store_url: str) -> AsyncIterator[Bench]:
         yield Bench(store)
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize("party", [(), ("bob", "cid")])
+async def test_a_new_ticket_is_told_as_it_is_stored(store_url: str, party: tuple[str, ...]) -> None:
+    async with bench_on(store_url) as bench:
+        rules = (RuleOptions(50, ace_high=True), RuleOptions())
+        wish = Ticket(ticket_id_for("ann", uuid4()), "ann", "Ann", (3, 4), rules, True, "", 1234.5, 0)
+        wish = replace(wish, weakest_bot="hard", tempo=Tempo(5_000, 1_000))
+        queued = await bench.tickets.create(wish, party, {"region": "eu"})
+        assert queued.made
+        assert queued.state is not None
+        assert queued.state == await bench.tickets.read(wish.ticket_id, "ann")
+        assert queued.state == (await bench.tickets.create(wish, party, {"region": "eu"})).state
+
+
+async def test_a_ticket_rests_on_the_rating_that_the_player_has(store_url: str) -> None:
+    """Turned down with another one, before anything is written; a live ticket is found whatever has changed since."""
+    async with bench_on(store_url) as bench, store_client(store_url) as client:
+        wish = Ticket(ticket_id_for("ann", uuid4()), "ann", "Ann", (2,), (RuleOptions(),), False, "", 0.0, 0)
+        assert await bench.tickets.create(wish, record=b"old") == Queued(record=b"")
+        await client.set(keys.player_key("ann"), b"new")
+        assert await bench.tickets.create(wish, record=b"old") == Queued(record=b"new")
+        assert await client.keys("*") == [keys.player_key("ann").encode()]
+        assert (await bench.tickets.create(wish, record=b"new")).made
+        await client.set(keys.player_key("ann"), b"newer")
+        found = await bench.tickets.create(wish, record=b"new")
+        assert (found.made, found.record) == (False, None)
+        assert found.state is not None
 
 
 async def test_the_index_follows_what_comes_and_goes(store_url: str) -> None:

@@ -172,7 +172,7 @@ async def test_leaving_a_party_that_waits_frees_everybody(store_url: str, rooms:
 
 async def test_a_party_that_is_never_complete_ends(store_url: str, rooms: FakeMatchRooms) -> None:
     async with (
-        running_replica(store_url, rooms.target, party_confirm_seconds=1.0) as replica,
+        running_replica(store_url, rooms.target, party_confirm_seconds=3.0) as replica,
         store_client(store_url) as client,
     ):
         ticket = await lead(replica, ANN, [BOB, CID], [4])

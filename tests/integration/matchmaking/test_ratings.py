@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -249,3 +250,31 @@ async def test_skill_decides_who_meets_whom(store_url: str) -> None:
         skills = [ticket_pb2.StoredTicket.FromString(one).skill for one in found if isinstance(one, bytes)]
         assert len(skills) == 2
         assert max(skills) - min(skills) > 100
+
+
+async def test_whoever_queues_again_does_so_with_the_new_rating(store_url: str) -> None:
+    """What a replica remembers of a player is not believed, and a record that cannot be read is a beginner's."""
+    ann = Player("ann")
+
+    async def queue_and_leave() -> float:
+        ticket = await ann.create(replica)
+        record = await client.hget(keys.ticket_key(ticket.ticket_id), "d")
+        assert isinstance(record, bytes)
+        await ann.cancel(replica, ticket.ticket_id)
+        return ticket_pb2.StoredTicket.FromString(record).skill
+
+    def all_rated(matches: int) -> bool:
+        return counted("rated", replica) == matches
+
+    async with running_replica(store_url, AWAY) as replica, store_client(store_url) as client:
+        skills = [await queue_and_leave()]
+        for number in range(2):
+            await add(client, finished(number, {"ann": 120, "bob": 4}, "ann"))
+            await eventually(partial(all_rated, number + 1), "the match is rated")
+            skills += [await queue_and_leave(), await queue_and_leave()]
+        beginner, first, still_first, second, still_second = skills
+        assert beginner < first == still_first < second == still_second
+        await client.set(keys.player_key(ann.player_id), b"\xff\xff")
+        assert await queue_and_leave() == beginner
+        await client.delete(keys.player_key(ann.player_id))
+        assert await queue_and_leave() == beginner
