@@ -28,7 +28,7 @@ from rami_wire.rules import (
     result_to_proto,
 )
 from rami_wire.states import encode_match, match_from_store
-from rami_wire.views import view_from_proto, view_to_proto
+from rami_wire.views import encode_view, view_from_proto, view_to_proto
 
 __all__ = [
     "action_from_proto",
@@ -39,6 +39,7 @@ __all__ = [
     "encode_legal_actions",
     "encode_match",
     "encode_varint_field",
+    "encode_view",
     "guards_from_proto",
     "guards_to_proto",
     "legal_actions_to_proto",

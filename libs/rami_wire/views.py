@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from rami.game.v1 import rules_pb2, view_pb2
 from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView, is_meld
 from rami_wire.cards import WIRE_CARDS, to_card, to_cards, to_mask
+from rami_wire.framing import encode_field
 from rami_wire.rules import (
     guards_from_proto,
     guards_to_proto,
@@ -19,19 +21,19 @@ from rami_wire.rules import (
 )
 
 if TYPE_CHECKING:
-    from rami_engine import Card, Mask
+    from rami_engine import Card, Guards, Mask, RoundResult, RuleOptions
+
+_TRACES: Final = view_pb2.SeatView.DESCRIPTOR.fields_by_name["traces"].number
 
 
 def view_to_proto(view: SeatView) -> view_pb2.SeatView:
     """The message of a view: everything its viewer may see and nothing else."""
+    return view_pb2.SeatView.FromString(encode_view(view))
+
+
+def encode_view(view: SeatView) -> bytes:
+    """The serialized message of a view. What is the same in many of them is kept ready."""
     message = view_pb2.SeatView(
-        rules_id=view.rules_id,
-        rules_version=view.rules_version,
-        players=view.players,
-        seat=view.viewer,
-        options=options_to_proto(view.options),
-        guards=guards_to_proto(view.guards),
-        scores=view.scores,
         round_number=view.round_number,
         phase=phase_to_proto(view.phase),
         turn_seat=view.turn or 0,
@@ -41,14 +43,47 @@ def view_to_proto(view: SeatView) -> view_pb2.SeatView:
         hand_sizes=view.hand_sizes,
         stock_size=view.stock_count,
         discards=[WIRE_CARDS[card] for card in view.discards],
-        traces=[_trace_to_proto(trace) for trace in view.history],
-        winner_seat=view.winner,
     )
-    for number, meld in enumerate(view.melds, 1):
-        message.melds.add(number=number, cards=to_cards(meld))
-    if view.last_result is not None:
-        message.last_round.CopyFrom(result_to_proto(view.last_result))
-    return message
+    parts = [
+        _encode_terms(view.rules_id, view.rules_version, view.players, view.viewer, view.options, view.guards),
+        _encode_standing(view.scores, view.winner, view.last_result),
+        message.SerializeToString(),
+        *map(_encode_meld, enumerate(view.melds, 1)),
+        *map(_encode_trace, view.history),
+    ]
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def _encode_terms(  # noqa: PLR0917 - together they are the key of the cache
+    rules_id: str, rules_version: str, players: int, viewer: int | None, options: RuleOptions, guards: Guards
+) -> bytes:
+    """What stays the same for a viewer's whole match."""
+    message = view_pb2.SeatView(
+        rules_id=rules_id,
+        rules_version=rules_version,
+        players=players,
+        seat=viewer,
+        options=options_to_proto(options),
+        guards=guards_to_proto(guards),
+    )
+    return message.SerializeToString()
+
+
+@lru_cache(maxsize=4096)
+def _encode_standing(scores: tuple[int, ...], winner: int | None, last_result: RoundResult | None) -> bytes:
+    """What changes with a round."""
+    message = view_pb2.SeatView(scores=scores, winner_seat=winner)
+    if last_result is not None:
+        message.last_round.CopyFrom(result_to_proto(last_result))
+    return message.SerializeToString()
+
+
+@lru_cache(maxsize=4096)
+def _encode_meld(numbered: tuple[int, Mask]) -> bytes:
+    number, meld = numbered
+    message = view_pb2.SeatView(melds=[rules_pb2.TableMeld(number=number, cards=to_cards(meld))])
+    return message.SerializeToString()
 
 
 def view_from_proto(message: view_pb2.SeatView) -> SeatView:
@@ -109,8 +144,10 @@ def _seat(value: int, players: int, field: str) -> int:
     return value
 
 
-def _trace_to_proto(trace: CardTrace) -> view_pb2.CardTrace:
-    return view_pb2.CardTrace(
+@lru_cache(maxsize=16_384)
+def _encode_trace(trace: CardTrace) -> bytes:
+    """The field of a serialized view that holds a trace: between two looks at a match few traces change."""
+    message = view_pb2.CardTrace(
         card=WIRE_CARDS[trace.card],
         discarded_by=trace.discarded_by,
         discarded_turn=trace.discarded_turn,
@@ -121,6 +158,7 @@ def _trace_to_proto(trace: CardTrace) -> view_pb2.CardTrace:
         passed_by_mask=trace.passed_by,
         passed_turn=trace.passed_turn,
     )
+    return encode_field(_TRACES, message.SerializeToString())
 
 
 def _trace_from_proto(message: view_pb2.CardTrace, players: int) -> CardTrace:

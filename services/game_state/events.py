@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from game_state.projection import encode_cursor, encode_timestamp, timestamp
+from game_state.projection import encode_cursor, encode_timestamp, encode_turn
 from game_state.steps import Dealt, Played, Public, Step, StepChange, privileged_seats
-from rami.game.v1 import event_pb2, room_pb2
-from rami_engine import Phase, starting_seat, starting_stock
-from rami_wire import action_to_proto, encode_field, encode_varint_field, phase_to_proto, to_cards
+from rami.game.v1 import event_pb2
+from rami_engine import starting_seat, starting_stock
+from rami_wire import action_to_proto, encode_field, encode_varint_field, to_cards
 from rami_wire.cards import WIRE_CARDS
 
 _FIELDS: Final = event_pb2.Event.DESCRIPTOR.fields_by_name
@@ -67,28 +67,15 @@ class CommittedStep:
 def _encode_frame(version: int, step: Step) -> bytes:
     """The serialized Event without its changes."""
     turn = step.seat_to_move
+    deadline_ms = step.time_ms + step.deadline_ms if step.deadline_ms else 0
     return b"".join(
         (
             encode_varint_field(_VERSION, version),
             encode_field(_CURSOR, encode_cursor(version, step.commit_id)),
             encode_field(_TIME, encode_timestamp(step.time_ms)),
-            b"" if turn is None else _encode_turn(turn, step),
+            b"" if turn is None else encode_field(_TURN, encode_turn(turn, step.phase, deadline_ms)),
         )
     )
-
-
-def _encode_turn(seat: int, step: Step) -> bytes:
-    if not step.deadline_ms:
-        return _encode_endless_turn(seat, step.phase)
-    turn = room_pb2.Turn(
-        seat=seat, phase=phase_to_proto(Phase(step.phase)), deadline=timestamp(step.time_ms + step.deadline_ms)
-    )
-    return encode_field(_TURN, turn.SerializeToString())
-
-
-@lru_cache
-def _encode_endless_turn(seat: int, phase: int) -> bytes:
-    return encode_field(_TURN, room_pb2.Turn(seat=seat, phase=phase_to_proto(Phase(phase))).SerializeToString())
 
 
 def _encode_change(change: StepChange, viewer: int | None) -> bytes:

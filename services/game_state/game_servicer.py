@@ -12,7 +12,7 @@ from game_state.changes import find_repeat
 from game_state.events import CommittedStep
 from game_state.lobby import Person
 from game_state.play_stream import play_messages
-from game_state.projection import require_reader, room_message, snapshot_message
+from game_state.projection import encode_snapshot, require_reader, room_message
 from game_state.replays import replay_page
 from game_state.requests import request_key
 from game_state.room import Seat, Status
@@ -57,6 +57,11 @@ DEFAULT_REPLAY_PAGE: Final = 10
 MAX_REPLAY_PAGE: Final = 50
 
 _SUBMIT_FIELDS: Final = pb.SubmitActionResponse.DESCRIPTOR.fields_by_name
+_SUBMIT_EVENT: Final = _SUBMIT_FIELDS["event"].number
+_SUBMIT_LEGAL_ACTIONS: Final = _SUBMIT_FIELDS["legal_actions"].number
+_VIEW_FIELDS: Final = pb.GetViewResponse.DESCRIPTOR.fields_by_name
+_VIEW_SNAPSHOT: Final = _VIEW_FIELDS["snapshot"].number
+_VIEW_LEGAL_ACTIONS: Final = _VIEW_FIELDS["legal_actions"].number
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +170,13 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         changed = await self._change(request.room_id, lambda draft: lobby.start(draft, player_id), request)
         return pb.StartMatchResponse(version=changed.version)
 
-    async def GetView(self, request: pb.GetViewRequest, _context: Context) -> pb.GetViewResponse:
+    async def GetView(  # type: ignore[override]  # ready-encoded bytes
+        self, request: pb.GetViewRequest, _context: Context
+    ) -> bytes:
         room, player_id = await self._readable_room(request.room_id)
-        response = pb.GetViewResponse(snapshot=snapshot_message(room, player_id, self._repository.now_ms()))
+        view = encode_field(_VIEW_SNAPSHOT, encode_snapshot(room, player_id, self._repository.now_ms()))
         legal = _legal_actions(room, player_id, room.version)
-        if legal is not None:
-            response.legal_actions.MergeFromString(legal)
-        return response
+        return view if legal is None else view + encode_field(_VIEW_LEGAL_ACTIONS, legal)
 
     async def SubmitAction(  # type: ignore[override]  # ready-encoded bytes
         self, request: pb.SubmitActionRequest, _context: Context
@@ -182,11 +187,11 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
             room_id, player_id, request.request_id, request.expected_version, request.action
         )
         step = changed.step or await self._logged_step(room_id, changed.version)
-        event = encode_field(_SUBMIT_FIELDS["event"].number, step.encoded(changed.room.seat_of(player_id)))
+        event = encode_field(_SUBMIT_EVENT, step.encoded(changed.room.seat_of(player_id)))
         if request.legal_actions:
             legal = _legal_actions(changed.room, player_id, changed.version)
             if legal is not None:
-                event += encode_field(_SUBMIT_FIELDS["legal_actions"].number, legal)
+                event += encode_field(_SUBMIT_LEGAL_ACTIONS, legal)
         return event
 
     async def WatchRoom(  # type: ignore[override]  # ready-encoded bytes

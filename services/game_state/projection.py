@@ -14,17 +14,18 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from game_state.room import Status
 from rami.game.v1 import event_pb2, room_pb2, rules_pb2
-from rami_engine import RULES_ID, RULES_VERSION, MatchEndReason, legal_actions, match_result, seat_view
+from rami_engine import RULES_ID, RULES_VERSION, MatchEndReason, Phase, legal_actions, match_result, seat_view
 from rami_kit.errors import reasons, refused
 from rami_wire import (
+    encode_field,
     encode_legal_actions,
     encode_varint_field,
+    encode_view,
     guards_to_proto,
     options_to_proto,
     phase_to_proto,
     result_to_proto,
     to_cards,
-    view_to_proto,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
     from rami_engine import Guards, MatchState, RoundResult
 
 _SECONDS: Final = Timestamp.DESCRIPTOR.fields_by_name["seconds"].number
+_DEADLINE: Final = room_pb2.Turn.DESCRIPTOR.fields_by_name["deadline"].number
+_ROOM_FIELDS: Final = room_pb2.Room.DESCRIPTOR.fields_by_name
+_EXPIRE_TIME: Final = _ROOM_FIELDS["expire_time"].number
+_TURN: Final = _ROOM_FIELDS["turn"].number
+_SNAPSHOT_FIELDS: Final = event_pb2.Snapshot.DESCRIPTOR.fields_by_name
+_ROOM: Final = _SNAPSHOT_FIELDS["room"].number
+_VIEW: Final = _SNAPSHOT_FIELDS["view"].number
+_SNAPSHOT_TIME: Final = _SNAPSHOT_FIELDS["time"].number
 _STATUSES = {
     Status.LOBBY: room_pb2.ROOM_STATUS_LOBBY,
     Status.IN_MATCH: room_pb2.ROOM_STATUS_IN_MATCH,
@@ -116,26 +125,63 @@ def options_message(options: RoomOptions, seats: int) -> room_pb2.RoomOptions:
 
 def room_message(room: Room, player_id: str) -> room_pb2.Room:
     """A room as a player sees it, seated or not."""
-    started = room.match is not None
+    return room_pb2.Room.FromString(encode_room_message(room, player_id))
+
+
+def encode_room_message(room: Room, player_id: str) -> bytes:
+    """The same, serialized. What stays for a while is kept ready: clients that look and do not listen look often."""
+    turn = room.turn_seat()
     message = room_pb2.Room(
-        room_id=room.room_id,
-        status=_STATUSES[room.status],
-        seats=[seat_to_proto(number, seat) for number, seat in enumerate(room.seats)],
-        host_player_id=room.host,
-        commitment=room.commitment,
-        entropies=[seat.entropy for seat in room.seats] if started else (),
         version=room.version,
-        create_time=timestamp(room.create_ms),
-        expire_time=timestamp(room.expire_ms),
-        rematch_room_id=room.rematch_room_id,
-        turn=turn_message(room),
         result=match_result_message(room),
         watchable=may_watch(room, player_id),
+        # For who sits at the table; the host may not.
+        join_code=room.join_code if room.seat_of(player_id) is not None or player_id == room.host else "",
     )
-    message.MergeFromString(_encode_terms(room.options, len(room.seats), room.guards))
-    if room.seat_of(player_id) is not None or player_id == room.host:
-        message.join_code = room.join_code
-    return message
+    parts = [
+        _encode_terms(room.options, len(room.seats), room.guards),
+        _encode_table(
+            room.room_id,
+            room.status,
+            room.host,
+            room.commitment,
+            room.create_ms,
+            room.rematch_room_id,
+            tuple(room.seats),
+            started=room.match is not None,
+        ),
+        message.SerializeToString(),
+        encode_field(_EXPIRE_TIME, encode_timestamp(room.expire_ms)),
+    ]
+    if turn is not None:
+        parts.append(encode_field(_TURN, encode_turn(turn, room.current_match().phase, room.deadline_ms())))
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def _encode_table(  # noqa: PLR0917 - together they are the key of the cache
+    room_id: str,
+    status: Status,
+    host: str,
+    commitment: bytes,
+    create_ms: int,
+    rematch_room_id: str,
+    seats: tuple[Seat, ...],
+    *,
+    started: bool,
+) -> bytes:
+    """The part of a serialized Room that stays the same while a match is played by the same people."""
+    message = room_pb2.Room(
+        room_id=room_id,
+        status=_STATUSES[status],
+        seats=[seat_to_proto(number, seat) for number, seat in enumerate(seats)],
+        host_player_id=host,
+        commitment=commitment,
+        entropies=[seat.entropy for seat in seats] if started else (),
+        create_time=timestamp(create_ms),
+        rematch_room_id=rematch_room_id,
+    )
+    return message.SerializeToString()
 
 
 @lru_cache(maxsize=4096)
@@ -150,16 +196,15 @@ def _encode_terms(options: RoomOptions, seats: int, guards: Guards) -> bytes:
     return message.SerializeToString()
 
 
-def turn_message(room: Room) -> room_pb2.Turn | None:
-    """Whose turn it is; None while no action is possible."""
-    turn = room.turn_seat()
-    if turn is None:
-        return None
-    message = room_pb2.Turn(seat=turn, phase=phase_to_proto(room.current_match().phase))
-    deadline = room.deadline_ms()
-    if deadline:
-        message.deadline.CopyFrom(timestamp(deadline))
-    return message
+def encode_turn(seat: int, phase: int, deadline_ms: int) -> bytes:
+    """The serialized Turn of a seat to move; `phase` is the engine's, and a deadline of 0 is none."""
+    turn = _encode_endless_turn(seat, phase)
+    return turn + encode_field(_DEADLINE, encode_timestamp(deadline_ms)) if deadline_ms else turn
+
+
+@lru_cache
+def _encode_endless_turn(seat: int, phase: int) -> bytes:
+    return room_pb2.Turn(seat=seat, phase=phase_to_proto(Phase(phase))).SerializeToString()
 
 
 def match_result_message(room: Room) -> rules_pb2.MatchResult | None:
@@ -211,17 +256,25 @@ def _result_of_last_deal(match: MatchState) -> RoundResult | None:
 
 def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> event_pb2.Snapshot:
     """The whole room as a player sees it, at a moment of the store's clock."""
+    return event_pb2.Snapshot.FromString(encode_snapshot(room, player_id, now_ms, rewound=rewound))
+
+
+def encode_snapshot(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> bytes:
+    """The same, serialized."""
     message = event_pb2.Snapshot(
-        room=room_message(room, player_id),
         cursor=encode_cursor(room.version, room.commit_id),
         rewound=rewound,
-        time=timestamp(now_ms),
         round_ended=round_ended_message(room),
         match_ended=match_ended_message(room),
     )
+    parts = [
+        encode_field(_ROOM, encode_room_message(room, player_id)),
+        message.SerializeToString(),
+        encode_field(_SNAPSHOT_TIME, encode_timestamp(now_ms)),
+    ]
     if room.match is not None:
-        message.view.CopyFrom(view_to_proto(seat_view(room.match, room.seat_of(player_id))))
-    return message
+        parts.append(encode_field(_VIEW, encode_view(seat_view(room.match, room.seat_of(player_id)))))
+    return b"".join(parts)
 
 
 def encoded_legal_actions(room: Room, seat: int) -> bytes:

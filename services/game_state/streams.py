@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from game_state.actions import next_legal_actions
 from game_state.feeds import Watcher, steps_after
@@ -19,8 +19,8 @@ from game_state.projection import (
     COMMIT_ID_BYTES,
     decode_cursor,
     encode_cursor,
+    encode_snapshot,
     require_reader,
-    snapshot_message,
     timestamp,
 )
 from game_state.repository import room_not_found
@@ -68,8 +68,7 @@ class StreamParts:
     """A stream that was quiet for so long sends a heartbeat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """The step that a viewer has seen last."""
 
     version: int
@@ -157,7 +156,7 @@ class RoomStream:
                 doubted = self.watcher.take_doubt()
                 if doubted is not None:
                     await self._ask_who_plays(doubted)
-                message = await self._news()
+                message = await self._news() if self._has_news() else b""
                 if message:
                     yield message
                 elif not await self.watcher.wait(self._parts.heartbeat_seconds):
@@ -211,7 +210,7 @@ class RoomStream:
         history = await steps_after(self._parts.repository, self._room_id, version, commit_id)
         if history.steps is None:
             return self._snapshot(room, rewound=not history.known)
-        return await self._events(history.steps)
+        return await self._events(history.steps) if history.steps else b""
 
     def _look_at(self, room: Room) -> None:
         """See who the viewer is in the room. Raises PERMISSION_DENIED SPECTATORS_NOT_ALLOWED for nobody there."""
@@ -220,22 +219,26 @@ class RoomStream:
         self._is_host = room.host == self._player_id
         self._may_stay = self._seat is not None or self._is_host or room.options.spectators_allowed
 
+    def _has_news(self) -> bool:
+        """Whether anything waits for the viewer."""
+        watcher = self.watcher
+        return bool(watcher.queue or self._results or watcher.behind)
+
     async def _news(self) -> bytes:
         """Everything that waits for the viewer, as one message; empty when nothing does."""
         watcher = self.watcher
         if watcher.behind:
             watcher.behind = False
             return await self._fresh_start() + self._ready_results()
-        if not watcher.queue and not self._results:
-            return b""
-        steps = [step for step in watcher.queue if step.version > self._place.version]
+        seen = self._place.version
+        steps = [step for step in watcher.queue if step.version > seen]
         watcher.queue.clear()
+        if not steps:
+            return self._ready_results()
         return await self._events(steps) + self._ready_results()
 
     async def _events(self, steps: list[CommittedStep]) -> bytes:
-        """The events of steps that follow the viewer's place, and what it may do after them."""
-        if not steps:
-            return b""
+        """The events of steps that follow the viewer's place, of which there is one, and what it may do after them."""
         encoded = []
         for step in steps:
             if not self._may_stay and _begins_match(step):
@@ -245,8 +248,11 @@ class RoomStream:
             if self._is_turning_point(step):
                 break
         else:
-            self._observe_delivery(steps[-1])
-            return b"".join(encoded) + await self._legal_actions_after(steps[-1])
+            last = steps[-1]
+            self._observe_delivery(last)
+            if self._wants_legal_actions and self._seat is not None and last.step.seat_to_move == self._seat:
+                encoded.append(await self._legal_actions_after(last))
+            return b"".join(encoded)
         if self._ended:
             return b"".join(encoded)
         # The viewer has become another kind of viewer: from here on it sees with other eyes, or nothing.
@@ -282,13 +288,11 @@ class RoomStream:
 
     def _snapshot(self, room: Room, *, rewound: bool = False) -> bytes:
         self._place = Place(room.version, room.commit_id)
-        message = snapshot_message(room, self._player_id, self._parts.repository.now_ms(), rewound=rewound)
-        return encode_field(_SNAPSHOT, message.SerializeToString()) + self._legal_actions(room)
+        snapshot = encode_snapshot(room, self._player_id, self._parts.repository.now_ms(), rewound=rewound)
+        return encode_field(_SNAPSHOT, snapshot) + self._legal_actions(room)
 
     async def _legal_actions_after(self, step: CommittedStep) -> bytes:
-        seat = self._seat
-        if not self._wants_legal_actions or seat is None or step.step.seat_to_move != seat:
-            return b""
+        """What the viewer, who is to move, may do after a step."""
         repository = self._parts.repository
         room = repository.kept(self._room_id)
         if room is None or (room.version, room.commit_id) != (step.version, step.commit_id):
@@ -304,9 +308,12 @@ class RoomStream:
 
     def _ready_results(self) -> bytes:
         """The results whose events the viewer has; a refusal has none to wait for."""
+        results = self._results
+        if not results:
+            return b""
         ready = []
-        while self._results and self._results[0][0] <= self._place.version:
-            ready.append(encode_field(_RESULTS, self._results.popleft()[1]))
+        while results and results[0][0] <= self._place.version:
+            ready.append(encode_field(_RESULTS, results.popleft()[1]))
         self._results_sent.set()
         return b"".join(ready)
 
