@@ -11,8 +11,9 @@ from game_state.actions import next_legal_actions, require_request_id
 from game_state.changes import find_repeat
 from game_state.events import CommittedStep
 from game_state.lobby import Person
+from game_state.looks import Looks
 from game_state.play_stream import play_messages
-from game_state.projection import encode_snapshot, require_reader, room_message
+from game_state.projection import require_reader, room_message
 from game_state.replays import replay_page
 from game_state.requests import request_key
 from game_state.room import Seat, Status
@@ -59,9 +60,6 @@ MAX_REPLAY_PAGE: Final = 50
 _SUBMIT_FIELDS: Final = pb.SubmitActionResponse.DESCRIPTOR.fields_by_name
 _SUBMIT_EVENT: Final = _SUBMIT_FIELDS["event"].number
 _SUBMIT_LEGAL_ACTIONS: Final = _SUBMIT_FIELDS["legal_actions"].number
-_VIEW_FIELDS: Final = pb.GetViewResponse.DESCRIPTOR.fields_by_name
-_VIEW_SNAPSHOT: Final = _VIEW_FIELDS["snapshot"].number
-_VIEW_LEGAL_ACTIONS: Final = _VIEW_FIELDS["legal_actions"].number
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
     def __init__(self, parts: GameParts) -> None:
         self._parts = parts
         self._repository = parts.repository
+        self._looks = Looks()
 
     async def CreateRoom(self, request: pb.CreateRoomRequest, _context: Context) -> pb.CreateRoomResponse:
         request_id = require_request_id(request.request_id)
@@ -174,9 +173,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         self, request: pb.GetViewRequest, _context: Context
     ) -> bytes:
         room, player_id = await self._readable_room(request.room_id)
-        view = encode_field(_VIEW_SNAPSHOT, encode_snapshot(room, player_id, self._repository.now_ms()))
-        legal = _legal_actions(room, player_id, room.version)
-        return view if legal is None else view + encode_field(_VIEW_LEGAL_ACTIONS, legal)
+        return self._looks.encoded(room, player_id, self._repository.now_ms())
 
     async def SubmitAction(  # type: ignore[override]  # ready-encoded bytes
         self, request: pb.SubmitActionRequest, _context: Context

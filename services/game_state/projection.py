@@ -261,20 +261,26 @@ def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool =
 
 def encode_snapshot(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> bytes:
     """The same, serialized."""
+    sight = encode_sight(room, player_id) + encode_snapshot_time(now_ms)
+    return sight + event_pb2.Snapshot(rewound=True).SerializeToString() if rewound else sight
+
+
+def encode_sight(room: Room, player_id: str) -> bytes:
+    """A serialized Snapshot without its time: what a player sees of a version of a room, whenever it looks."""
     message = event_pb2.Snapshot(
         cursor=encode_cursor(room.version, room.commit_id),
-        rewound=rewound,
         round_ended=round_ended_message(room),
         match_ended=match_ended_message(room),
     )
-    parts = [
-        encode_field(_ROOM, encode_room_message(room, player_id)),
-        message.SerializeToString(),
-        encode_field(_SNAPSHOT_TIME, encode_timestamp(now_ms)),
-    ]
+    parts = [encode_field(_ROOM, encode_room_message(room, player_id)), message.SerializeToString()]
     if room.match is not None:
         parts.append(encode_field(_VIEW, encode_view(seat_view(room.match, room.seat_of(player_id)))))
     return b"".join(parts)
+
+
+def encode_snapshot_time(now_ms: int) -> bytes:
+    """The field of a serialized Snapshot that holds its time."""
+    return encode_field(_SNAPSHOT_TIME, encode_timestamp(now_ms))
 
 
 def encoded_legal_actions(room: Room, seat: int) -> bytes:
