@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from game_state.play_notices import PlayNotice
     from game_state.repository import RoomRepository
     from game_state.room import Room
+    from game_state.watcher import Watcher
     from rami_kit.metrics import GameMetrics
     from rami_kit.subscriber import Subscriber
 
-QUEUE_LIMIT: Final = 128
-"""Steps that wait for a slow watcher before they are replaced by a snapshot."""
 FILL_LIMIT: Final = 256
 """A gap of more steps is not filled from the log but bridged by a snapshot."""
 
@@ -45,102 +44,6 @@ MAX_VERSION: Final = 1 << 63
 """No room comes near it; a cursor is whatever a client sends."""
 
 _log = logging.getLogger(__name__)
-
-
-class Watcher:
-    """One stream's place in a feed: the steps that wait for it."""
-
-    __slots__ = ("_awake", "_doubts", "_newest", "_notice", "_seat", "_waiter", "behind", "queue", "superseded")
-
-    def __init__(self) -> None:
-        self.queue: deque[CommittedStep] = deque()
-        self.behind = False
-        """Steps were lost for this watcher: it needs a snapshot."""
-        self.superseded = False
-        """A newer Play stream of the same seat has been opened somewhere."""
-        self._seat: int | None = None
-        self._notice: PlayNotice | None = None
-        self._newest: PlayNotice | None = None
-        """The newest stream of the seat that was heard of."""
-        self._doubts = False
-        self._awake = False
-        self._waiter: asyncio.Future[None] | None = None
-
-    def plays(self, seat: int) -> None:
-        """The stream is a Play stream of a seat, about to be announced to every replica."""
-        self._seat = seat
-
-    def announced(self, notice: PlayNotice) -> None:
-        """The stream has been announced."""
-        self._notice = notice
-        self._compare()
-
-    def hear_play(self, notice: PlayNotice) -> PlayNotice | None:
-        """A Play stream was told of. Returns this stream's own notice where it is the newer one of the same seat."""
-        if notice.seat != self._seat:
-            return None
-        if self._newest is None or notice > self._newest:
-            self._newest = notice
-            self._compare()
-        return self._notice if self._notice is not None and self._notice > notice else None
-
-    def _compare(self) -> None:
-        if self._notice is not None and self._newest is not None and self._newest > self._notice:
-            self.superseded = True
-            self.wake()
-
-    def doubt(self) -> None:
-        """The notice of a newer stream may have been lost: the stream asks when it is woken next."""
-        self._doubts = self._seat is not None
-
-    def take_doubt(self) -> PlayNotice | None:
-        """What to ask with, if there is a doubt and the stream has been announced; the doubt is gone then."""
-        if not self._doubts or self._notice is None:
-            return None
-        self._doubts = False
-        return self._notice
-
-    def push(self, item: CommittedStep) -> bool:
-        """Queue a step; False when the queue was full and is dropped."""
-        self.wake()
-        if self.behind:
-            return True
-        if len(self.queue) < QUEUE_LIMIT:
-            self.queue.append(item)
-            return True
-        self.lose_track()
-        return False
-
-    def lose_track(self) -> None:
-        """Forget what waits: a snapshot comes instead."""
-        self.queue.clear()
-        self.behind = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Let the stream look at its watcher."""
-        self._awake = True
-        _end(self._waiter)
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait until there is something to look at; False when the time is up first. For one task at a time."""
-        if not self._awake:
-            # No Event and no timeout block: every step of every room wakes every watcher of it.
-            loop = asyncio.get_running_loop()
-            waiter = self._waiter = loop.create_future()
-            timer = loop.call_later(seconds, _end, waiter)
-            try:
-                await waiter
-            finally:
-                timer.cancel()
-                self._waiter = None
-        awake, self._awake = self._awake, False
-        return awake
-
-
-def _end(waiter: asyncio.Future[None] | None) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(None)
 
 
 class Feed:
@@ -337,6 +240,7 @@ class FeedHub:
 
     async def close(self, feed: Feed, watcher: Watcher) -> None:
         """Remove a watcher, and the feed with the last one."""
+        watcher.stop()
         feed.watchers.discard(watcher)
         if feed.watchers or self._feeds.get(feed.room_id) is not feed:
             return

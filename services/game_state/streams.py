@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from game_state.actions import next_legal_actions
-from game_state.feeds import Watcher, steps_after
+from game_state.feeds import steps_after
 from game_state.projection import (
     COMMIT_ID_BYTES,
     decode_cursor,
@@ -24,6 +24,7 @@ from game_state.projection import (
     timestamp,
 )
 from game_state.repository import room_not_found
+from game_state.watcher import Watcher
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
 from rami_kit.errors import InvalidRequest, RamiError, StoreUnavailable, reasons, refused, shutting_down

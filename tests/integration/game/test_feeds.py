@@ -9,8 +9,8 @@ import pytest
 
 from game_state import lobby
 from game_state.draft import Draft
-from game_state.feeds import QUEUE_LIMIT, Watcher
 from game_state.repository import CommitConflict
+from game_state.watcher import QUEUE_LIMIT, Watcher
 from rami.game.v1 import game_service_pb2 as pb
 from rami_kit import keys
 from rami_kit.errors import RamiError, StoreUnavailable, StoreUncertain, reason_name

@@ -10,8 +10,9 @@ import grpc.aio
 import pytest
 
 from game_state.actions import ActionPlayer
-from game_state.feeds import Feed, Watcher
+from game_state.feeds import Feed
 from game_state.play_notices import ANNOUNCEMENT, PlayNotice, decode_notice
+from game_state.watcher import Watcher
 from rami.game.v1 import event_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK
