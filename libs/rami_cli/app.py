@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 from rami_cli.archive import ArchiveReader
 from rami_cli.bench import bench
 from rami_cli.cluster import Cluster, ClusterOptions
+from rami_cli.connecting import connect_to_look
 from rami_cli.demo import DemoOptions, run_demo
 from rami_cli.edge_process import run_edge
 from rami_cli.inspecting import position_lines, read_from_store
@@ -28,7 +30,7 @@ from rami_cli.settings_table import draw_settings, markdown_settings, read_setti
 from rami_cli.texts import choose_language
 from rami_cli.watch import run_watch
 from rami_cli.ways import Pace
-from rami_client import Client, load_replay, save_replay, verify
+from rami_client import load_replay, save_replay, verify
 from rami_kit.auth import bot_key
 from rami_kit.languages import LOCALES
 from rami_kit.settings import DEVELOPMENT_SERVICE_SECRET
@@ -64,9 +66,9 @@ class Level(StrEnum):
 Seats = Annotated[int, typer.Option(min=2, max=4, help="Seats at the table.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Lines of text, also on a terminal.")]
 Save = Annotated[Path | None, typer.Option(help="Folder to keep the replay and the receipt in.")]
-Game = Annotated[str, typer.Option(help="gRPC target of the game service, or of an edge.")]
+Game = Annotated[str, typer.Option(help="gRPC target of the game service, or URL of an edge: https://…, http://….")]
 Matchmaking = Annotated[
-    str, typer.Option(help="gRPC target of the matchmaking service, or of an edge, for signing in as a guest.")
+    str, typer.Option(help="gRPC target of the matchmaking service, for signing in as a guest. An edge needs none.")
 ]
 Token = Annotated[str | None, typer.Option(envvar="RAMI_TOKEN", help="Bearer token; none signs in as a guest.")]
 # Commands need not look at it: the callback has chosen the language before they run.
@@ -169,10 +171,13 @@ def play(
     name: Annotated[str, typer.Option(help="Your name at the table.")] = "Guest",
     target: Annotated[int, typer.Option(min=1, max=1000, help="Points that win the match.")] = 100,
     game: Annotated[
-        str | None, typer.Option(help="gRPC target of a game service, or of an edge; none starts a cluster.")
+        str | None,
+        typer.Option(
+            help="gRPC target of a game service, or URL of an edge: https://…, http://…. None: starts a cluster."
+        ),
     ] = None,
     matchmaking: Annotated[
-        str, typer.Option(help="With --game: gRPC target of the matchmaking service, or of the same edge.")
+        str, typer.Option(help="With --game: gRPC target of the matchmaking service. An edge needs none.")
     ] = DEFAULT_MATCHMAKING,
     queue: Annotated[
         bool, typer.Option("--queue", help="With --game: play with whoever looks for a table; bots fill it.")
@@ -181,6 +186,7 @@ def play(
         Pace, typer.Option(help="With --queue: no limit for a turn, a minute, or 20 s. Only the same pace meets.")
     ] = Pace.NORMAL,
     code: Annotated[str | None, typer.Option(help="With --game: sit down at the table of this join code.")] = None,
+    token: Token = None,
     hint: Annotated[bool, typer.Option("--hint", help="Show what the strongest bot would do in your place.")] = False,
     plain: Plain = False,
     save: Save = None,
@@ -198,10 +204,8 @@ def play(
         raise typer.BadParameter("a seat is found by --queue or by --code")
     if pace is not Pace.NORMAL and not queue:
         raise typer.BadParameter("--pace is for the queue: add --queue")
-    wanted = pace if queue else None
-    run_command(
-        run_play(PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint, wanted, code))
-    )
+    options = PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)
+    run_command(run_play(replace(options, pace=pace if queue else None, code=code, token=token)))
 
 
 @app.command()
@@ -217,8 +221,7 @@ def watch(
     """Watch a match until it is over: the room that is named, or one of the list."""
 
     async def work() -> None:
-        async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
-            await _sign_in(client)
+        async with connect_to_look(game, matchmaking, token) as client:
             await run_watch(client, room, plain=plain)
 
     run_command(work())
@@ -243,8 +246,7 @@ def replay(
         if file is not None:
             record = await asyncio.to_thread(load_replay, file)
         else:
-            async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
-                await _sign_in(client)
+            async with connect_to_look(game, matchmaking, token) as client:
                 record = await client.replay(source)
         if save is not None:
             await asyncio.to_thread(save_replay, save, record)
@@ -336,8 +338,7 @@ def inspect(
         elif operator:
             record = await read_from_store(room)
         else:
-            async with Client.connect(game=game, matchmaking=matchmaking, token=token) as client:
-                await _sign_in(client)
+            async with connect_to_look(game, matchmaking, token) as client:
                 record = await client.replay(room)
         console = make_console()
         for line in position_lines(record, at):
@@ -384,11 +385,6 @@ def _replay_file(source: str) -> Path | None:
     if "/" in source or "." in source:
         raise typer.BadParameter(f"no such file: {source}")
     return None
-
-
-async def _sign_in(client: Client) -> None:
-    if client.token is None:
-        await client.sign_in_as_guest("Watcher")
 
 
 def main() -> None:

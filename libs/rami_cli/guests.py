@@ -12,8 +12,9 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
+from rami_cli.connecting import Home
 from rami_client import RpcError, UnauthenticatedError
 
 if TYPE_CHECKING:
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     from rami_client import Client
 
 STATE_VARIABLE: Final = "XDG_STATE_HOME"
-
-
-class Home(NamedTuple):
-    """A running cluster, by the gRPC targets of its services."""
-
-    game: str
-    matchmaking: str
 
 
 @dataclass(frozen=True, slots=True)

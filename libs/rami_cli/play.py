@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -12,7 +12,8 @@ from rich.text import Text
 from rami.game.v1 import room_pb2
 from rami_cli.choosing import ChoiceError, choose, draw_choices
 from rami_cli.cluster import Cluster, ClusterOptions
-from rami_cli.guests import Guest, GuestBook, Home, sign_in_as
+from rami_cli.connecting import Home, connect
+from rami_cli.guests import Guest, GuestBook, sign_in_as
 from rami_cli.hints import hint_for
 from rami_cli.lines import LineReader
 from rami_cli.record import MatchRecord
@@ -58,6 +59,8 @@ class PlayOptions:
     """With whoever is in the queue at this pace; None does not queue."""
     code: str | None = None
     """At the table of this join code."""
+    token: str | None = field(default=None, repr=False)
+    """The bearer token of a player of the running cluster; None plays as a guest."""
 
 
 async def run_play(options: PlayOptions) -> None:
@@ -89,12 +92,16 @@ class _Player:
     async def _play_in(self, home: Home) -> None:
         async with self._connect(home) as client:
             await client.sign_in_as_guest(self._options.name)
-            await self._sit(client, await self._own_table(client), None)
+            await self._sit(client, await self._own_table(client), None, lasting=False)
 
     async def play_at(self, home: Home) -> None:
-        """Plays in a running cluster, as the guest of that name who has played there before."""
+        """Plays in a running cluster: as the player of the token, or the guest of that name who was there before."""
         async with self._connect(home) as client:
-            guest = await sign_in_as(client, self._book, home, self._options.name)
+            guest: Guest | None = None
+            if self._options.token is not None:
+                await client.sign_in(self._options.token)
+            else:
+                guest = await sign_in_as(client, self._book, home, self._options.name)
             seat = await self._find_seat(client)
             if seat is None:
                 self._console.print(text("left-table"))
@@ -125,13 +132,7 @@ class _Player:
         return chosen is not Answer.NONE_OF_THEM
 
     def _connect(self, home: Home, *, deadline_seconds: float = 10.0, retry: RetryPolicy | None = None) -> Client:
-        return Client.connect(
-            game=home.game,
-            matchmaking=home.matchmaking,
-            deadline_seconds=deadline_seconds,
-            retry=retry,
-            languages=current_language(),
-        )
+        return connect(home, deadline_seconds=deadline_seconds, retry=retry, languages=current_language())
 
     async def _offer(self, rooms: list[room_pb2.Room], player_id: str) -> room_pb2.Room | Answer:
         self._console.print(text("match-goes-on"))
@@ -164,8 +165,8 @@ class _Player:
         options = self._options
         return await own_table(client, seats=options.seats, level=options.level, target_score=options.target_score)
 
-    async def _sit(self, client: Client, seat: Seat, guest: Guest | None) -> None:
-        """Plays at a seat. With a guest, whom the cluster goes on knowing, a match may be left and found again."""
+    async def _sit(self, client: Client, seat: Seat, guest: Guest | None, *, lasting: bool = True) -> None:
+        """Plays at a seat. In a `lasting` cluster a match may be left and found again: by a guest who is kept."""
         record = MatchRecord(self._options.save, seat.room_id)
         if guest is not None:
             guest = self._book.keep(replace(guest, room=seat.room_id))
@@ -182,7 +183,11 @@ class _Player:
                 interrupted = game.hung_up
         finally:
             if not finished:
-                await self._leave(client, table.room, seat.room_id, guest, interrupted=interrupted)
+                stays = await self._leave(client, table.room, seat.room_id, may_wait=lasting and interrupted)
+                if lasting and stays:
+                    self._console.print(text("goes-on-later"))
+                elif guest is not None:
+                    self._book.keep(replace(guest, room=""))
         if not finished:
             return
         if guest is not None:
@@ -193,28 +198,21 @@ class _Player:
         self._console.print(final_standings(table.room, table.view))
         self._console.print(record.finish(await client.replay(seat.room_id)))
 
-    async def _leave(
-        self, client: Client, room: room_pb2.Room, room_id: str, guest: Guest | None, *, interrupted: bool
-    ) -> None:
-        """Leaves a seat in the middle of things, such that nobody waits for who has gone.
+    async def _leave(self, client: Client, room: room_pb2.Room, room_id: str, *, may_wait: bool) -> bool:
+        """Leaves a seat in the middle of things, such that nobody waits for who has gone; whether it can be taken back.
 
-        A bot plays on where people sit. A match against bots alone ends, unless the player was interrupted: it waits.
-        Either goes on when the guest comes back. `room` is empty when it was never seen.
+        A bot plays on where people sit. A match against bots alone ends, unless it `may_wait` for its player. `room` is
+        empty when it was never seen.
         """
-        with_people = guest is not None and others_are_people(room, guest.player_id)
+        with_people = others_are_people(room, client.player_id)
         in_match = room.status == room_pb2.ROOM_STATUS_IN_MATCH
-        waits = guest is not None and interrupted and not with_people and (in_match or not room.room_id)
+        waits = may_wait and not with_people and (in_match or not room.room_id)
         self._console.print()
         if not waits:
             with suppress(RpcError):
                 await client.leave_room(room_id)
             self._console.print(text("left-table"))
-        if guest is None:
-            return
-        if waits or (with_people and in_match):
-            self._console.print(text("goes-on-later"))
-        else:
-            self._book.keep(replace(guest, room=""))
+        return waits or (with_people and in_match)
 
 
 async def _bring_entropy(table: Table) -> None:

@@ -6,9 +6,14 @@ import json
 import signal
 from typing import TYPE_CHECKING
 
+import grpc
+
 from rami.game.v1 import room_pb2
+from rami.matchmaking.v1 import player_service_pb2 as players
 from rami_client import Client
 from support.commands import names_in, rami
+from support.fake_queue import FakeQueue
+from support.self_signed import self_signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +64,7 @@ async def test_a_person_plays_a_match_through_the_edge_and_others_watch_and_read
     async with rami("watch", "p0-aaaaaaaaaaaaaaaa", *targets, folder=tmp_path) as watch:
         assert await watch.finish() == 1
     assert "ROOM_NOT_FOUND" in watch.output
-    async with rami("watch", room, *targets, folder=tmp_path) as late:
+    async with rami("watch", room, "--game", f"http://{edge}", folder=tmp_path) as late:
         assert await late.finish() == 0
     assert " the match\n" in late.output
     assert "Final standings" in late.output
@@ -175,6 +180,36 @@ async def test_the_queue_finds_a_table_of_the_pace_that_was_chosen(whole_cluster
         person.type("q")
         assert await person.finish() == 0
     assert "You have left the table." in person.output
+
+
+async def test_the_player_of_a_token_is_no_guest(whole_cluster: Cluster, tmp_path: Path) -> None:
+    async with Client.connect(game=whole_cluster.game, matchmaking=whole_cluster.matchmaking) as elsewhere:
+        await elsewhere.sign_in_as_guest("Tove")
+        targets = ("--game", whole_cluster.game, "--matchmaking", whole_cluster.matchmaking)
+        async with rami("play", *targets, folder=tmp_path, RAMI_TOKEN=elsewhere.token or "") as person:
+            await person.read_until(PROMPT)
+            person.process.send_signal(signal.SIGINT)
+            assert await person.finish() == 130
+        assert "can go on later" in person.output
+        assert names_in(tmp_path) == []  # no token is kept that somebody else looks after
+        (room,) = await elsewhere.list_own_rooms()
+        assert room.status == room_pb2.ROOM_STATUS_IN_MATCH
+        await elsewhere.leave_room(room.room_id)
+
+
+async def test_an_edge_with_tls_is_asked_for_everything(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "localhost")
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+    queue = FakeQueue()
+    port = queue.listen_with(credentials)
+    async with queue:
+        edge = ("--game", f"https://localhost:{port}")
+        trust = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(certificate)}
+        async with rami("watch", *edge, folder=tmp_path, **trust) as watch:
+            assert await watch.finish() == 1
+    assert "UNIMPLEMENTED" in watch.output  # rooms, of which this one knows nothing
+    (request,) = queue.requests
+    assert isinstance(request, players.CreateGuestRequest)
 
 
 async def test_where_a_match_was_left_and_nobody_answers_another_begins(tmp_path: Path) -> None:

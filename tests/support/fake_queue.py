@@ -56,6 +56,10 @@ class FakeQueue:
     async def __aexit__(self, *_: object) -> None:
         await self._server.stop(None)
 
+    def listen_with(self, credentials: grpc.ServerCredentials) -> int:
+        """Listens with TLS as well, before it is entered; the port."""
+        return self._server.add_secure_port("localhost:0", credentials)
+
     def change(self, state: matchmaking.TicketState.ValueType, room_id: str = "") -> None:
         """The ticket takes another state."""
         self.ticket.state = state

@@ -93,13 +93,13 @@ def test_play_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 0
     assert RUN.invoke(app, ["play", "--game", "host:1", "--queue", "--pace", "relaxed"]).exit_code == 0
     assert RUN.invoke(app, ["play", "--game", "host:1", "--queue"]).exit_code == 0
-    assert RUN.invoke(app, ["play", "--game", "host:1", "--code", "ABCDEF"]).exit_code == 0
+    assert RUN.invoke(app, ["play", "--game", "host:1", "--code", "ABCDEF", "--token", "t"]).exit_code == 0
     there = PlayOptions(name="Guest", game="host:1", matchmaking="127.0.0.1:7003")
     assert seen == [
         replace(there, level="hard", name="Ada"),
         replace(there, pace=Pace.RELAXED),
         replace(there, pace=Pace.NORMAL),
-        replace(there, code="ABCDEF"),
+        replace(there, code="ABCDEF", token="t"),
     ]
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rami_cli.guests import Guest, GuestBook, Home
+from rami_cli.connecting import Home
+from rami_cli.guests import Guest, GuestBook
 
 if TYPE_CHECKING:
     from pathlib import Path
