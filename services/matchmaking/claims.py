@@ -81,9 +81,9 @@ class ClaimFinisher:
         if claim.key in self._claims:
             return
         self._claims[claim.key] = claim
+        self._claimed_gauge.inc(len(claim.tickets))
         task = asyncio.create_task(self._guard(claim, fresh=fresh), name="finish-claim")
         self._tasks[claim.key] = task
-        self._count()
 
     async def resume_forever(self) -> None:
         """Takes over claims whose owner has gone away, for ever; none that could not be finished from here."""
@@ -120,7 +120,7 @@ class ClaimFinisher:
             _log.exception("a claim could not be finished")
         finally:
             del self._claims[claim.key], self._tasks[claim.key]
-            self._count()
+            self._claimed_gauge.dec(len(claim.tickets))
             self._on_finished()
 
     async def _finish(self, claim: Claim, *, fresh: bool) -> None:
@@ -183,9 +183,6 @@ class ClaimFinisher:
                 return await call()
             except StoreUnavailable:
                 await asyncio.sleep(backoff.next())
-
-    def _count(self) -> None:
-        self._claimed_gauge.set(sum(len(claim.people) for claim in self._claims.values()))
 
 
 __all__ = ["ClaimFinisher"]

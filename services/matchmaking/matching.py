@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rami_kit.metrics import MatchmakingMetrics
     from rami_kit.redis_store import StoreClock
 
-TICKETS_AT_ONCE: Final = 200
+TICKETS_AT_ONCE: Final = 100
 """The matcher tries so many tickets before it lets others run."""
 CLAIMS_AT_ONCE: Final = 400
 """No more tables are made while so many wait for their rooms."""
@@ -72,6 +72,7 @@ class MatchingLoop:
         self._passed_at = time.monotonic()
         self._now_ms = 0
         self._waiting_gauge = metrics.tickets.labels("waiting")
+        self._forming_gauge = metrics.tickets.labels("forming")
 
     @property
     def alive(self) -> bool:
@@ -121,6 +122,7 @@ class MatchingLoop:
         await self._index.refresh()
         matcher = self._index.matcher
         self._waiting_gauge.set(len(matcher))
+        self._forming_gauge.set(self._index.forming)
         if not self._rooms.ready:
             return  # a claim without a game service would only hold the players
         bots = await self._bots()

@@ -28,7 +28,8 @@ TAKEN_SECONDS: Final = 2.0
 """What becomes of a taken ticket is told within a pass or two; after so long the claim may be lost with the store."""
 SURVEY_SECONDS: Final = 60.0
 """The queue is surveyed so often even when nothing seems to be missing."""
-LOOK_UPS_AT_ONCE: Final = 500
+LOOK_UPS_AT_ONCE: Final = 250
+"""As many as changes: nobody is served while they are taken in."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +49,9 @@ class QueueIndex:
         self._store = store
         self._unreadable = unreadable
         self._taken: dict[str, _Taken] = {}
+        self._left_out: set[str] = set()
+        """Tickets that wait and cannot be read."""
+        self._live = 0
         self._last_id = b"0-0"
         self._ever = 0
         self._lock = asyncio.Lock()
@@ -55,6 +59,11 @@ class QueueIndex:
         self._read_at = 0.0
         # What is older than this may have expired with the stream itself.
         self._stale_seconds = store.times.keep_ms / 2000
+
+    @property
+    def forming(self) -> int:
+        """Parties that wait for members, at the last look: the tickets of the store that are not in the queue."""
+        return max(0, self._live - len(self.matcher) - len(self._taken) - len(self._left_out))
 
     async def refresh(self) -> None:
         """Brings the index up to what the store holds at this moment. Raises what the store raises."""
@@ -93,6 +102,7 @@ class QueueIndex:
         """Applies what the stream tells; False when there is a gap in it."""
         while True:
             answer = await self._store.follow(self._last_id)
+            self._live = answer.live
             if answer.ever < 0:
                 # No stream: nothing has happened for long, or it is lost. The next one counts from 0.
                 known, self._last_id, self._ever = self._ever > 0, b"0-0", 0
@@ -114,6 +124,8 @@ class QueueIndex:
             del self._taken[next(iter(self._taken))]
         survey = await self._store.survey()
         self._last_id, self._ever = survey.last_id, survey.ever
+        self._live = len(survey.ticket_ids)
+        self._left_out.clear()
         waiting = set(survey.ticket_ids)
         for ticket_id in [ticket.ticket_id for ticket in self.matcher if ticket.ticket_id not in waiting]:
             self.matcher.remove(ticket_id)
@@ -122,15 +134,16 @@ class QueueIndex:
         unknown = [one for one in survey.ticket_ids if one not in self.matcher and one not in self._taken]
         for start in range(0, len(unknown), LOOK_UPS_AT_ONCE):
             ids = unknown[start : start + LOOK_UPS_AT_ONCE]
-            for state in await self._store.look_up(ids):
+            for ticket_id, state in zip(ids, await self._store.look_up(ids), strict=True):
                 if state is None or (state.state == WAITING and state.ticket is None):
-                    self._leave_out()
+                    self._leave_out(ticket_id)
                 elif state.state == WAITING and state.ticket is not None:
                     self.matcher.add(state.ticket)
         self._survey_at = time.monotonic() + SURVEY_SECONDS
 
     def _apply(self, change: QueueChange) -> None:
         self._taken.pop(change.ticket_id, None)
+        self._left_out.discard(change.ticket_id)
         if change.entry is None:
             self.matcher.remove(change.ticket_id)
             return
@@ -139,11 +152,12 @@ class QueueIndex:
             members = [change.entry[name] for name in MEMBER_FIELDS if name in change.entry]
             ticket = decode_ticket(change.ticket_id, change.entry[b"d"], create_ms, not_before_ms, members)
         except (UnreadableRecord, KeyError, ValueError):
-            self._leave_out()
+            self._leave_out(change.ticket_id)
         else:
             self.matcher.add(ticket)
 
-    def _leave_out(self) -> None:
+    def _leave_out(self, ticket_id: str) -> None:
+        self._left_out.add(ticket_id)
         self._unreadable.inc()
         _log.warning("a ticket in the queue cannot be read: it is left out until it expires")
 

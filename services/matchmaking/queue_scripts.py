@@ -10,11 +10,12 @@ FOLLOW: Final = Script(
     "follow_queue",
     """
 -- Reads what has changed in the queue.
--- KEYS: changes
+-- KEYS: changes, waiting
 -- ARGV: last id seen, most entries
--- Reply: [how many changes there have ever been, entries...]; [-1] when there is no stream
+-- Reply: [how many changes there have ever been (-1 without a stream), how many tickets wait or form, entries...]
+local live = redis.call('ZCARD', KEYS[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then
-  return {-1}
+  return {-1, live}
 end
 local info = redis.call('XINFO', 'STREAM', KEYS[1])
 local added = 0
@@ -23,16 +24,16 @@ for i = 1, #info, 2 do
     added = info[i + 1]
   end
 end
-return {added, unpack(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', ARGV[2]))}
+return {added, live, unpack(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', ARGV[2]))}
 """,
 )
 
 SURVEY: Final = Script(
     "survey_queue",
     """
--- Reads which tickets wait, and where the stream of changes stands at that moment.
+-- Reads which tickets wait or form, and where the stream of changes stands at that moment.
 -- KEYS: changes, waiting
--- Reply: [how many changes there have ever been (0 without a stream), id of the last, ids of all waiting tickets]
+-- Reply: [how many changes there have ever been (0 without a stream), id of the last, ids of all those tickets]
 local added, last = 0, '0-0'
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[1])

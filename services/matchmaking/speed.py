@@ -191,6 +191,7 @@ async def call_costs(*, waiting: int, rate: int, seconds: float, store_url: str)
             await asyncio.gather(*(crowd.create(f"w{one}", 4, _RULES[one // 3]) for one in numbers))
         crowd.seconds = {kind: [] for kind in crowd.seconds}
         crowd.waiting.clear()
+        crowd.failures.clear()
         before = _cpu_seconds(service["pid"])
         passes = await asyncio.to_thread(_passes, service["metrics_port"])
         began = time.perf_counter()

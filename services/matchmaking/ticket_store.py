@@ -44,7 +44,8 @@ WAITS_KEPT: Final = 200
 FIRST_REST_MS: Final = 1_000
 LONGEST_REST_MS: Final = 30_000
 EXPIRED_AT_ONCE: Final = 200
-CHANGES_AT_ONCE: Final = 1_000
+CHANGES_AT_ONCE: Final = 250
+"""Taking in so many takes some milliseconds, and nobody is served meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Changes(NamedTuple):
 
     ever: int
     """How many changes there have ever been; -1 when there is no stream."""
+    live: int
+    """How many tickets wait or form."""
     last_id: bytes
     changes: list[QueueChange]
 
@@ -108,6 +111,7 @@ class Survey(NamedTuple):
     ever: int
     last_id: bytes
     ticket_ids: list[str]
+    """Those that wait, and those that form."""
 
 
 class TicketStore:
@@ -347,17 +351,19 @@ class TicketStore:
 
     async def follow(self, last_id: bytes) -> Changes:
         """The next CHANGES_AT_ONCE changes of the queue, at most, after `last_id`."""
-        reply = await self._store.run(scripts.FOLLOW, [keys.queue_changes_key()], [last_id, CHANGES_AT_ONCE])
+        reply = await self._store.run(
+            scripts.FOLLOW, [keys.queue_changes_key(), keys.waiting_key()], [last_id, CHANGES_AT_ONCE]
+        )
         changes = []
-        for entry_id, fields in reply[1:]:
+        for entry_id, fields in reply[2:]:
             entry = dict(zip(fields[::2], fields[1::2], strict=True))
             ticket_id = entry.get(b"i", b"").decode("ascii", "replace")
             changes.append(QueueChange(ticket_id, entry if b"d" in entry else None))
             last_id = entry_id
-        return Changes(int(reply[0]), last_id, changes)
+        return Changes(int(reply[0]), int(reply[1]), last_id, changes)
 
     async def survey(self) -> Survey:
-        """The ids of all waiting tickets, and the place in the stream of changes that belongs to them."""
+        """The ids of all tickets that wait or form, and the place in the stream of changes that belongs to them."""
         ever, last_id, ids = await self._store.run(scripts.SURVEY, [keys.queue_changes_key(), keys.waiting_key()])
         return Survey(int(ever), last_id, [ticket_id.decode("ascii", "replace") for ticket_id in ids])
 

@@ -17,6 +17,7 @@ MATCHMAKING_DASHBOARD: Final = Dashboard(
                 Panel(
                     "Live tickets",
                     (
+                        Query('max(rami_matchmaking_live_tickets{state="forming"})', "forming"),
                         Query('max(rami_matchmaking_live_tickets{state="waiting"})', "waiting"),
                         Query('sum(rami_matchmaking_live_tickets{state="claimed"})', "claimed"),
                     ),

@@ -18,7 +18,8 @@ class MatchmakingMetrics:
         self.tickets = gauge(
             registry,
             "rami_matchmaking_live_tickets",
-            "Live tickets: waiting as this replica sees the queue, claimed as this replica holds them.",
+            "Live tickets: forming (parties that wait for members) and waiting as this replica sees the queue, claimed "
+            "as this replica holds them.",
             "state",
         )
         self.ticket_events = counter(
@@ -90,7 +91,7 @@ class MatchmakingMetrics:
 
     def prepare(self) -> None:
         """Shows zeros for what may happen: see the help texts."""
-        self.tickets.prepare(("waiting", "claimed"))
+        self.tickets.prepare(("forming", "waiting", "claimed"))
         self.ticket_events.prepare(("created", "matched", "cancelled", "expired", "put_back"))
         self.wait_seconds.prepare(("2", "3", "4"), ("default", "other"), ("people", "bots"))
         self.wait_seconds.prepare(("0",), ("none",), ("cancelled", "expired"))

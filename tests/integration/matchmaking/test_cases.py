@@ -244,7 +244,9 @@ async def until_health(
 
 def no_live_tickets(*replicas: Replica) -> bool:
     return all(
-        replica.sample("live_tickets", state=state) == 0 for state in ("waiting", "claimed") for replica in replicas
+        replica.sample("live_tickets", state=state) == 0
+        for state in ("forming", "waiting", "claimed")
+        for replica in replicas
     )
 
 

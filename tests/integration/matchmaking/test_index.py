@@ -14,7 +14,7 @@ from matchmaking.matcher import Matcher
 from matchmaking.queue_index import QueueIndex
 from matchmaking.records import Claim, ClaimedSeat, ticket_id_for
 from matchmaking.ticket_store import CHANGES_AT_ONCE, Queued, TicketStore, TicketTimes
-from matchmaking.tickets import MatchPolicy, Tempo, Ticket
+from matchmaking.tickets import MatchPolicy, Member, Tempo, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import RuleOptions
 from rami_kit import keys
@@ -93,6 +93,32 @@ async def test_a_ticket_rests_on_the_rating_that_the_player_has(store_url: str) 
         found = await bench.tickets.create(wish, record=b"new")
         assert (found.made, found.record) == (False, None)
         assert found.state is not None
+
+
+async def test_parties_that_form_are_counted_apart_from_those_who_wait(store_url: str) -> None:
+    async with bench_on(store_url) as bench, store_client(store_url) as client:
+        wish = Ticket(ticket_id_for("ann", uuid4()), "ann", "Ann", (3,), (RuleOptions(),), False, "", 0.0, 0)
+        await bench.tickets.create(wish, ("bob", "cid"))
+        dan, eve = await bench.queue("dan"), await bench.queue("eve")
+        assert await bench.seen() == {"dan", "eve"}
+        assert bench.index.forming == 1
+        # Neither one that is being claimed is a party, nor one that cannot be read.
+        assert bench.index.matcher.remove(dan.ticket_id) == dan
+        bench.index.take([dan])
+        await client.hset(keys.ticket_key(eve.ticket_id), "d", b"\xff")
+        for index in (bench.index, bench.new_index()):
+            await index.refresh()
+            assert index.forming == 1
+        for player_id in ("bob", "cid"):
+            await bench.tickets.confirm(wish.ticket_id, Member(player_id, "", 0.0))
+            await bench.index.refresh()
+            assert bench.index.forming == (1 if player_id == "bob" else 0)
+        assert wish.ticket_id in bench.index.matcher
+        await bench.tickets.cancel(wish.ticket_id, "bob")
+        await client.delete(keys.queue_changes_key())
+        await bench.tickets.create(replace(wish, ticket_id=ticket_id_for("ann", uuid4())), ("bob",))
+        await bench.index.refresh()
+        assert bench.index.forming == 1
 
 
 async def test_the_index_follows_what_comes_and_goes(store_url: str) -> None:

@@ -62,6 +62,7 @@ async def test_a_party_sits_at_one_table_and_each_learns_the_own_seat(store_url:
         ticket = await lead(one, ANN, [BOB])
         assert (ticket.state, ticket.HasField("confirm_by_time")) == (FORMING, True)
         assert [(member.confirmed, member.display_name) for member in ticket.party] == [(True, "Ann"), (False, "")]
+        await eventually(lambda: one.sample("live_tickets", state="forming") == 1, "a party forms")
         # Somebody else who waits for the same table does not sit down with half a party.
         alone = asyncio.create_task(CID.play(other, [3]))
         watch = BOB.watch(other, ticket.ticket_id)
@@ -78,6 +79,7 @@ async def test_a_party_sits_at_one_table_and_each_learns_the_own_seat(store_url:
             seen = await player.outcome(one, ticket.ticket_id)  # also who comes late
             assert (seen.assignment.room_id, seen.assignment.seat) == rooms.room_of(player.player_id)
         assert sum(replica.sample("tickets_total", event="matched") for replica in (one, other)) == 2
+        await eventually(lambda: one.sample("live_tickets", state="forming") == 0, "no party forms")
         # Both may queue again.
         await asyncio.gather(ANN.create(one, [4]), BOB.create(one, [4]))
 
