@@ -16,6 +16,7 @@ import redis
 from ai_decision.config import AiSettings
 from game_state.config import GameSettings
 from matchmaking.config import MatchmakingSettings
+from monitoring.dashboards import DASHBOARDS
 from monitoring.files import DEPLOY
 from rami_cli.edge_settings import EdgeSettings
 from rami_kit.settings import describe_settings
@@ -132,6 +133,18 @@ def test_links_lead_somewhere() -> None:
             assert linked.exists(), f"{page.name}: {target}"
             if anchor:
                 assert anchor in anchors(linked), f"{page.name}: {target}"
+
+
+def test_panels_that_are_looked_at_are_drawn() -> None:
+    """What stands in quotes and begins with a capital is the title of a panel."""
+    titles = {panel.title for dashboard in DASHBOARDS for panel in dashboard.panels}
+    quoted = {
+        (page.name, " ".join(words.split()))
+        for page in PAGES
+        for words in re.findall(r'"([A-Z][a-z][^"]*)"', BLOCK.sub("", page.read_text()))
+    }
+    assert len(quoted) > 20
+    assert {(page, words) for page, words in quoted if words not in titles} == set()
 
 
 def test_settings_exist() -> None:
