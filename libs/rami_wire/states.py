@@ -48,8 +48,7 @@ def encode_match(match: MatchState) -> bytes:
     """
     parts = [
         _encode_standing(tuple(match.scores), match.winner),
-        encode_varint_field(_TURNS, match.turns),
-        encode_varint_field(_PHASE, match.phase),
+        _encode_progress(match.turns, match.phase),
     ]
     current = match.round
     if current is not None:
@@ -70,15 +69,31 @@ def _encode_round(current: RoundState) -> bytes:
     hands, melds = current.hands, current.melds
     return b"".join(
         (
-            encode_varint_field(_NUMBER, current.number),
-            encode_varint_field(_STOCK_POSITION, current.stock_pos),
-            encode_varint_field(_TURN, current.turn),
-            encode_varint_field(_ROUND_TURNS, current.turns),
+            _encode_counts(current.number, current.stock_pos, current.turn, current.turns),
             encode_field(_HANDS, _MASKS[len(hands)].pack(*hands)),
             encode_field(_DECK, current.deck),
             encode_field(_DISCARDS, bytes(current.discards)),
             encode_field(_MELDS, _MASKS[len(melds)].pack(*melds)) if melds else b"",
             encode_field(_HISTORY, current.history.to_bytes()),
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _encode_progress(turns: int, phase: int) -> bytes:
+    """How far a match has come."""
+    return encode_varint_field(_TURNS, turns) + encode_varint_field(_PHASE, phase)
+
+
+@lru_cache(maxsize=16_384)
+def _encode_counts(number: int, stock_position: int, turn: int, turns: int) -> bytes:
+    """How far a round has come: rounds resemble each other."""
+    return b"".join(
+        (
+            encode_varint_field(_NUMBER, number),
+            encode_varint_field(_STOCK_POSITION, stock_position),
+            encode_varint_field(_TURN, turn),
+            encode_varint_field(_ROUND_TURNS, turns),
         )
     )
 

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from rami.game.v1 import action_pb2
     from rami_kit.metrics import GameMetrics
 
-_UUID4: Final = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE
-)
+_UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
 
 
 def require_request_id(request_id: str, field: str = "request_id") -> str:
     """The request id in lower case. Raises InvalidRequest for a text that is no UUID4."""
-    if _UUID4.fullmatch(request_id) is None:
+    lowered = request_id.lower()  # no other letters become those of hex digits
+    if _UUID4.fullmatch(lowered) is None:
         raise InvalidRequest(field, "must be a UUID version 4 in its canonical text form")
-    return request_id.lower()
+    return lowered
 
 
 class ActionPlayer:

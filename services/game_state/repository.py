@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from game_state.codec import HEADER_BYTES, decode_room, encode_room, room_header
 from game_state.events import CommittedStep
 from game_state.play_notices import ANNOUNCEMENT, QUESTION, PlayNotice
-from game_state.projection import match_result_message
+from game_state.projection import COMMIT_ID_BYTES, match_result_message
 from game_state.room import Status
 from game_state.scripts import ANNOUNCE_PLAY, CLOSE, COMMIT, HAND_OVER, KEEP
 from game_state.steps import Step
@@ -26,7 +26,7 @@ from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection
+    from collections.abc import Awaitable, Collection, Iterator
 
     from game_state.draft import Draft
     from game_state.room import Room
@@ -38,6 +38,8 @@ TTL_MARGIN_MS: Final = 60_000
 
 FINISHED_KEPT: Final = 100_000
 """About so many finished matches stay in the stream of a partition."""
+
+COMMIT_IDS_AT_ONCE: Final = 256
 
 _LISTED: Final = {Status.LOBBY: "lobby", Status.IN_MATCH: "in_match", Status.OVER: "over"}
 _MESSAGE_HEAD: Final = struct.Struct(">cQ8s8s")
@@ -93,6 +95,7 @@ class RoomRepository:
         self._lease_ms = lease_ms
         self._listeners: list[CommitListener] = []
         self._in_flight: dict[str, asyncio.Future[object]] = {}
+        self._commit_ids = _commit_ids()
         self._hits = metrics.cache.labels("hit")
         self._misses = metrics.cache.labels("miss")
         self._conflicts = metrics.commit_conflicts.labels()
@@ -173,7 +176,7 @@ class RoomRepository:
         StoreUncertain the step may or may not have been applied.
         """
         room = draft.room
-        step = draft.seal(os.urandom(8))
+        step = draft.seal(next(self._commit_ids))
         answer = asyncio.ensure_future(self._run_commit(before, room, step))
         self._in_flight[room.room_id] = answer
         try:
@@ -302,6 +305,13 @@ class RoomRepository:
         if len(self._kept) > self._kept_rooms:
             self.forget(next(iter(self._kept)))
             self._evicted.inc()
+
+
+def _commit_ids() -> Iterator[bytes]:
+    """Random bytes for one commit after the other. The system is asked for many at once: each time costs the same."""
+    while True:
+        drawn = os.urandom(COMMIT_ID_BYTES * COMMIT_IDS_AT_ONCE)
+        yield from (drawn[start : start + COMMIT_ID_BYTES] for start in range(0, len(drawn), COMMIT_ID_BYTES))
 
 
 def room_not_found(room_id: str) -> Exception:
