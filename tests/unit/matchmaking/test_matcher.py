@@ -71,6 +71,31 @@ def test_whoever_has_waited_long_accepts_anybody_who_has_as_well() -> None:
     assert make_tables([ticket("a", 1000), ticket("b", 1501)], NOW + 10**9, never) == []
 
 
+def test_too_few_for_a_table_are_looked_at_when_somebody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    search = Matcher._table_for
+
+    def counting(self: Matcher, one: Ticket, now_ms: int, bots: Any) -> tuple[Table | None, int | None]:
+        tried.append(one.ticket_id)
+        return search(self, one, now_ms, bots)
+
+    monkeypatch.setattr(Matcher, "_table_for", counting)
+    matcher = Matcher(POLICY)
+    for number in range(3):
+        matcher.add(ticket(f"t{number}", 1000.0 + 100 * number, player_counts=(4,)))
+    assert matcher.run(NOW) == []
+    tried.clear()
+    assert matcher.run(NOW + 15_000) == []
+    assert tried == []
+    # The fourth makes a table possible, if not yet: the windows of all count from now on.
+    matcher.add(ticket("t3", 1300.0, waited=-15, player_counts=(4,)))
+    assert matcher.run(NOW + 15_000) == []
+    assert sorted(tried) == ["t0", "t1", "t2", "t3"]
+    assert matcher.next_moment() == NOW + 20_000
+    assert matcher.run(NOW + 54_999) == []
+    assert names(matcher.run(NOW + 55_000)) == [["t0", "t1", "t2", "t3"]]
+
+
 def test_who_is_alone_and_accepts_anybody_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
     search = Matcher._table_for
