@@ -7,7 +7,7 @@ bytes, which is what makes it cheap to send them with every turn.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rami.game.v1 import action_pb2, event_pb2
 from rami_engine import (
@@ -19,12 +19,14 @@ from rami_engine import (
     discard_action,
 )
 from rami_wire.cards import to_card, to_cards, to_mask
-from rami_wire.framing import encode_field
+from rami_wire.framing import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LEGAL_ACTIONS_FIELD = event_pb2.LegalActions.DESCRIPTOR.fields_by_name["actions"].number
+_LEGAL_FIELDS: Final = event_pb2.LegalActions.DESCRIPTOR.fields_by_name
+_LEGAL_VERSION: Final = _LEGAL_FIELDS["version"].number
+_LEGAL_ACTIONS: Final = _LEGAL_FIELDS["actions"].number
 
 
 def action_from_proto(message: action_pb2.Action, field: str = "action") -> Action:
@@ -86,8 +88,7 @@ def encode_actions(actions: Iterable[Action], field_number: int) -> bytes:
 
 def encode_legal_actions(version: int, actions: Iterable[Action]) -> bytes:
     """The serialized rami.game.v1.LegalActions."""
-    head = event_pb2.LegalActions(version=version).SerializeToString()
-    return head + encode_actions(actions, _LEGAL_ACTIONS_FIELD)
+    return encode_varint_field(_LEGAL_VERSION, version) + encode_actions(actions, _LEGAL_ACTIONS)
 
 
 def legal_actions_to_proto(version: int, actions: Iterable[Action]) -> event_pb2.LegalActions:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from game_state.play_notices import STREAM_ID_BYTES
 from game_state.seats import require_seat
@@ -19,13 +19,17 @@ from rami_kit.error_texts import current_locale
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 from rami_kit.rates import charge_message
 from rami_kit.tracing import span
+from rami_wire import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from game_state.actions import ActionPlayer
 
-MAX_ECHO = 64
+_FIELDS: Final = pb.ActionResult.DESCRIPTOR.fields_by_name
+_REQUEST_ID: Final = _FIELDS["request_id"].number
+_VERSION: Final = _FIELDS["version"].number
+MAX_ECHO: Final = 64
 """Characters of a bad request id that come back with its refusal."""
 
 _log = logging.getLogger(__name__)
@@ -79,27 +83,31 @@ async def _read(
             stream.judging = True
             try:
                 await stream.room_for_result()
-                stream.add_result(await _play(actions, room_id, player_id, request.action))
+                stream.add_result(*await _play(actions, room_id, player_id, request.action))
             finally:
                 stream.judging = False
     except Exception as error:  # noqa: BLE001 - handed to the stream, which ends with it
         stream.fail(error)
 
 
-async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.PlayAction) -> pb.ActionResult:
-    # What is no UUID is refused; of a text without end, as much comes back as tells its sender which one it was.
-    result = pb.ActionResult(request_id=action.request_id[:MAX_ECHO])
+async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.PlayAction) -> tuple[int, bytes]:
+    """The version that an action made, 0 for none, and the serialized ActionResult."""
+    request_id = action.request_id
     try:
         charge_message()
         # A stream lives for long: each action is a trace of its own, or goes on with its client's.
         with span("play-action", action.trace_parent, room=room_id):
-            changed = await actions.play(room_id, player_id, action.request_id, action.expected_version, action.action)
+            changed = await actions.play(room_id, player_id, request_id, action.expected_version, action.action)
     except RamiError as error:
-        result.error.CopyFrom(to_status(error, current_locale()))
+        return 0, _refused(request_id, error)
     except Exception:  # noqa: BLE001 - a defect in one action is told as INTERNAL and logged whole
         _log.exception("playing an action failed")
-        defect = RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed")
-        result.error.CopyFrom(to_status(defect, current_locale()))
-    else:
-        result.version = changed.version
-    return result
+        return 0, _refused(request_id, RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed"))
+    version = changed.version
+    return version, encode_field(_REQUEST_ID, request_id.encode()) + encode_varint_field(_VERSION, version)
+
+
+def _refused(request_id: str, error: RamiError) -> bytes:
+    # What is no UUID is refused; of a text without end, as much comes back as tells its sender which one it was.
+    result = pb.ActionResult(request_id=request_id[:MAX_ECHO], error=to_status(error, current_locale()))
+    return result.SerializeToString()

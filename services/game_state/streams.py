@@ -119,9 +119,9 @@ class RoomStream:
     async def __aexit__(self, *_: object) -> None:
         await self._parts.hub.close(self._feed, self.watcher)
 
-    def add_result(self, result: game_service_pb2.ActionResult) -> None:
-        """Send what became of an action, after the event that it made."""
-        self._results.append((result.version, result.SerializeToString()))
+    def add_result(self, version: int, result: bytes) -> None:
+        """Send what became of an action, a serialized ActionResult, after the event of the version that it made."""
+        self._results.append((version, result))
         self.watcher.wake()
 
     async def room_for_result(self) -> None:

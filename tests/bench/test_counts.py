@@ -40,11 +40,11 @@ ENCODINGS = 1.2
 """Encodings of an event on average, however many watch: one where nothing is hidden, one more for a seat that draws
 from the stock, and one for each kind of viewer where cards are dealt.
 """
-SERIALIZED = 5.8
+SERIALIZED = 3.0
 """Protobuf messages made into bytes, for an action, on average."""
 RULES = ("check", "apply", "legal_actions", "copy")
 """What asks the rules or copies a match: each once for an action, the list of legal ones for whoever is next."""
-ENGINE_CALLS = 9.5
+ENGINE_CALLS = 7.7
 """Calls from outside into the engine, for an action, on average, conversions of cards and actions included."""
 ENGINE = str(Path(rami_engine.__file__).parent)
 BOOKKEEPING = frozenset({"info", "config", "config|resetstat", "time", "hello", "client", "script", "ping", "command"})

@@ -108,7 +108,8 @@ async def test_a_result_waits_for_its_event(near: Node, far: Node, room_id: str)
         feed = near.hub._feeds[room_id]
         await near.subscriber.unsubscribe(feed.channel, feed.on_message)
         room = await far.act(room_id)
-        ann.add_result(pb.ActionResult(request_id="accepted", version=room.version))
+        accepted = pb.ActionResult(request_id="accepted", version=room.version)
+        ann.add_result(room.version, accepted.SerializeToString())
         reading = asyncio.ensure_future(anext(stream))
         for _ in range(20):
             await asyncio.sleep(0)

@@ -181,8 +181,8 @@ async def test_answers_that_nobody_reads_do_not_pile_up(
     blocked = asyncio.Event()
     add_result, room_for_result = streams.RoomStream.add_result, streams.RoomStream.room_for_result
 
-    def noting(stream: streams.RoomStream, result: pb.ActionResult) -> None:
-        add_result(stream, result)
+    def noting(stream: streams.RoomStream, version: int, result: bytes) -> None:
+        add_result(stream, version, result)
         waiting.append(len(stream._results))
 
     async def watched(stream: streams.RoomStream) -> None:
