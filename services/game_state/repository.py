@@ -299,8 +299,13 @@ class RoomRepository:
         return room
 
     def _keep(self, room: Room) -> None:
-        self.forget(room.room_id)
+        before = self._kept.get(room.room_id)
         self._kept[room.room_id] = room
+        if before is not None:
+            self._kept.move_to_end(room.room_id)
+            if before.status is room.status:
+                return  # as after almost every step
+            self._by_status[before.status].dec()
         self._by_status[room.status].inc()
         if len(self._kept) > self._kept_rooms:
             self.forget(next(iter(self._kept)))
