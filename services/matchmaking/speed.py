@@ -193,12 +193,12 @@ async def call_costs(*, waiting: int, rate: int, seconds: float, store_url: str)
         crowd.waiting.clear()
         crowd.failures.clear()
         before = _cpu_seconds(service["pid"])
-        passes = await asyncio.to_thread(_passes, service["metrics_port"])
+        counted = await asyncio.to_thread(_counted, service["metrics_port"])
         began = time.perf_counter()
         await _come_and_go(crowd, rate, seconds)
         lasted = time.perf_counter() - began
         used = _cpu_seconds(service["pid"]) - before
-        passes = {key: value - passes[key] for key, value in _passes(service["metrics_port"]).items()}
+        counted = {key: value - counted[key] for key, value in _counted(service["metrics_port"]).items()}
     calls = sum(map(len, crowd.seconds.values()))
     return {
         "waiting": waiting,
@@ -208,9 +208,14 @@ async def call_costs(*, waiting: int, rate: int, seconds: float, store_url: str)
         "service_cpu_us_a_call": used / calls * 1e6,
         "calls_ms": {kind: _percentiles([one * 1000 for one in taken]) for kind, taken in crowd.seconds.items()},
         "failures": crowd.failures,
-        "passes": passes["count"],
-        "pass_mean_ms": passes["sum"] / max(1.0, passes["count"]) * 1000,
-        "passes_over_100_ms": passes["count"] - passes["within_100_ms"],
+        # Without what the load generator adds, which shares the processors with the service.
+        "in_service": {
+            method: {"calls": counted[method], "over_50_ms": counted[method] - counted[f"{method}_within_50_ms"]}
+            for method in ("CreateTicket", "CancelTicket")
+        },
+        "passes": counted["passes"],
+        "pass_mean_ms": counted["pass_seconds"] / max(1.0, counted["passes"]) * 1000,
+        "passes_over_100_ms": counted["passes"] - counted["passes_within_100_ms"],
     }
 
 
@@ -237,13 +242,25 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _passes(port: int) -> dict[str, float]:
-    """What the service's own metrics say of its passes."""
+def _counted(port: int) -> dict[str, float]:
+    """What the service's own metrics say of its passes, and of calls from their arrival to their answer."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
         lines = page.read().decode().splitlines()
-    name = "rami_matchmaking_pass_seconds"
-    wanted = {f"{name}_count": "count", f"{name}_sum": "sum", f'{name}_bucket{{le="0.1"}}': "within_100_ms"}
-    return {wanted[line.split()[0]]: float(line.split()[1]) for line in lines if line.split()[0] in wanted}
+    passes, calls = "rami_matchmaking_pass_seconds", "rami_grpc_seconds"
+    wanted = {
+        f"{passes}_count": "passes",
+        f"{passes}_sum": "pass_seconds",
+        f'{passes}_bucket{{le="0.1"}}': "passes_within_100_ms",
+    }
+    for method in ("CreateTicket", "CancelTicket"):
+        label = f'method="rami.matchmaking.v1.MatchmakingService/{method}"'
+        wanted[f"{calls}_count{{{label}}}"] = method
+        wanted[f'{calls}_bucket{{le="0.05",{label}}}'] = f"{method}_within_50_ms"
+    found = dict.fromkeys(wanted.values(), 0.0)
+    for name, _, value in (line.rpartition(" ") for line in lines):
+        if name in wanted:
+            found[wanted[name]] = float(value)
+    return found
 
 
 def _percentiles(values: Sequence[float]) -> dict[str, float]:

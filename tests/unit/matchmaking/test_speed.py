@@ -33,6 +33,8 @@ def test_calls_are_measured_on_a_real_service(
     service = report["service"]
     assert service["waiting"] == 30
     assert service["passes"] > 0
+    assert sum(one["calls"] for one in service["in_service"].values()) == 40
+    assert all(0 <= one["over_50_ms"] <= one["calls"] for one in service["in_service"].values())
     assert service["service_cpu_us_a_call"] > 0
     assert service["calls_ms"]["create"]["p99"] >= service["calls_ms"]["create"]["median"] > 0
     assert all(name.startswith("cancel FAILED_PRECONDITION") for name in service["failures"])
