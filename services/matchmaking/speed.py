@@ -208,7 +208,8 @@ async def call_costs(*, waiting: int, rate: int, seconds: float, store_url: str)
         "service_cpu_us_a_call": used / calls * 1e6,
         "calls_ms": {kind: _percentiles([one * 1000 for one in taken]) for kind, taken in crowd.seconds.items()},
         "failures": crowd.failures,
-        # Without what the load generator adds, which shares the processors with the service.
+        # Without what the load generator adds, which shares the processors with the service; but also without the wait
+        # for the event loop where more calls come than it can take.
         "in_service": {
             method: {"calls": counted[method], "over_50_ms": counted[method] - counted[f"{method}_within_50_ms"]}
             for method in ("CreateTicket", "CancelTicket")
@@ -243,7 +244,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _counted(port: int) -> dict[str, float]:
-    """What the service's own metrics say of its passes, and of calls from their arrival to their answer."""
+    """What the service's own metrics say of its passes, and of calls from when they reach their handler."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
         lines = page.read().decode().splitlines()
     passes, calls = "rami_matchmaking_pass_seconds", "rami_grpc_seconds"
