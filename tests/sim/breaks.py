@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from game_state import repository
 from game_state.creation import RoomMaker
 from game_state.repository import RoomRepository
 from matchmaking import game_rooms, scripts
@@ -80,8 +81,13 @@ def split_parties() -> None:
 
 def keys_of_two_slots() -> None:
     """What is due in a room is kept with those of another partition: one server does not mind."""
-    due_key = keys.due_key
-    game._replace_in(keys, "due_key", lambda partition: due_key(partition + 1))
+    keys_of = repository._keys_of
+
+    def elsewhere(room_id: str) -> repository._RoomKeys:
+        good = keys_of(room_id)
+        return good._replace(due=keys.due_key(good.partition + 1))
+
+    game._replace_in(repository, "_keys_of", elsewhere)
 
 
 def hasty_repeats() -> None:
