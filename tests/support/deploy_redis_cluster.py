@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import redis
 
 from monitoring.files import DEPLOY
-from support.redis_topologies import free_port
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

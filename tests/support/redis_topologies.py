@@ -9,7 +9,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -20,24 +19,19 @@ import pytest
 import redis
 
 from rami_kit.slots import SLOT_COUNT
+from support.ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 REDIS_SERVER = shutil.which("redis-server")
 WAIT_SECONDS = 60.0
-NODE_TIMEOUT_MS = 1_200
+NODE_TIMEOUT_MS = 3_000
+"""A busy machine keeps a server waiting for a second now and then, and nobody is to take its place for that."""
 DOWN_AFTER_MS = 1_000
 SERVICE = "rami"
 
 needs_redis_server = pytest.mark.skipif(REDIS_SERVER is None, reason="redis-server is not installed")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -239,6 +233,14 @@ class ClusterSite:
         # The target first: until the source knows too, it sends everybody there with ASK.
         for server in (target, source, *(one for one in self.masters if one not in {target, source})):
             server.ask("CLUSTER", "SETSLOT", slot, "NODE", node_id(target))
+
+    def spread(self, slots: Sequence[int]) -> None:
+        """Gives every master as many of some slots, whatever tests have moved before."""
+        masters = self.masters
+        for number, slot in enumerate(slots):
+            target = masters[number % len(masters)]
+            if self.master_of(slot) is not target:
+                self.migrate(slot, target)
 
     def flush(self) -> None:
         for master in self.masters:

@@ -154,7 +154,7 @@ async def test_a_service_that_is_busy_or_away_for_a_moment_is_waited_for(
 
 async def test_a_service_that_stays_away_is_not_waited_for_twice(store_url: str) -> None:
     """So many times the patience is longer than the test waits for the end of the match."""
-    turns, patience = 8, 3
+    turns, patience = 8, 4
     assert 2 * turns * patience > CALL_SECONDS
     async with game_cluster(
         store_url,

@@ -65,6 +65,7 @@ def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_rooms_play_to_their_end_while_slots_move(
     cluster_site: ClusterSite, caplog: pytest.LogCaptureFixture
 ) -> None:
+    await asyncio.to_thread(cluster_site.spread, [slot_of(keys.partition_tag(number)) for number in range(16)])
     async with (
         FakeBots(at_random(7)) as bots,
         game_cluster(
