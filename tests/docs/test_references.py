@@ -28,7 +28,7 @@ SERVICES = (
     decision_service_pb2,
 )
 FOREIGN = {"RAMI_BOT_KEY", "RAMI_TOKEN", "XDG_STATE_HOME"}
-"""What the pages name that is no part of the contract and no setting: an example, the terminal and the system have them."""
+"""What the pages name that is no part of the contract and no setting of a service."""
 
 
 @pytest.mark.parametrize(
