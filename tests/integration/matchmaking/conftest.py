@@ -1,21 +1,19 @@
-"""These tests run on uvloop, as the service does, against the embedded store and a game service in the same loop."""
+"""These tests run against the embedded store and a game service in the same loop, which is asyncio's own.
+
+Services run on uvloop, and so do the tests of processes; a test here that waits for nothing but clocks for seconds
+stood still on it twice in many runs, with every timer pending, and its own time limit with them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
-import uvloop
 
 from support.match_rooms import FakeMatchRooms
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import AsyncIterator, Callable, Mapping
-
-
-def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    return {"uvloop": uvloop.new_event_loop}
+    from collections.abc import AsyncIterator
 
 
 @pytest_asyncio.fixture
