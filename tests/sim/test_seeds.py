@@ -10,7 +10,7 @@ import pytest
 from sim.plan import Deed, Kind, plan_for
 from sim.run import run_seed
 
-PARTS = 30
+PARTS = 40
 SEEDS_A_PART = 50
 
 
