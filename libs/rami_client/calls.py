@@ -11,7 +11,7 @@ import asyncio
 import uuid
 from dataclasses import dataclass
 from random import SystemRandom
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import grpc
 
@@ -49,6 +49,14 @@ PASSING: Final = (UnavailableError, DeadlineExceededError, OverloadedError)
 """What is no answer: the same request may be sent again."""
 
 
+class Stream(Protocol):
+    """The part of a grpc.aio stream call that is read; `read` gives a message or grpc.aio.EOF."""
+
+    async def read(self) -> object: ...
+
+    def cancel(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often and how fast a failed call or stream is tried again."""
@@ -61,6 +69,8 @@ class RetryPolicy:
     """Where the doubling ends."""
     give_up_after_seconds: float = 60.0
     """How long a stream may stay broken before its follower ends with the last error."""
+    silence_limit_seconds: float = 50.0
+    """Servers send a heartbeat on quiet streams; one that says nothing for so long is taken for dead."""
 
     def pause_seconds(self, failures: int, error: RpcError | None = None) -> float:
         """How long to wait after so many failures in a row (1 or more): random, and never less than the
@@ -107,6 +117,14 @@ class Calls:
         if room_id:
             pairs.append((ROOM_METADATA, room_id))
         return tuple(pairs)
+
+    async def next_message(self, stream: Stream) -> object:
+        """What reading a stream gives. Raises UnavailableError for one that has gone silent, and what reading does."""
+        try:
+            async with asyncio.timeout(self.retry.silence_limit_seconds):
+                return await stream.read()
+        except TimeoutError:
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, "the stream has gone silent") from None
 
     async def unary(
         self,

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from weakref import WeakSet
 
 import grpc
@@ -36,11 +36,8 @@ if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
     from rami.game.v1 import event_pb2
-    from rami_client.calls import Calls
+    from rami_client.calls import Calls, Stream
     from rami_engine import SeatView
-
-SILENCE_LIMIT_SECONDS: Final = 90.0
-"""Servers send a heartbeat on quiet streams; one that says nothing for so long is taken for dead."""
 
 LISTENER_LIMIT: Final = 1_000
 """Updates kept for a listener that does not keep up; then they give way to the latest state."""
@@ -61,14 +58,6 @@ PASSING_CODES: Final = frozenset(
 
 
 News: TypeAlias = game.WatchRoomResponse | game.PlayResponse
-
-
-class Stream(Protocol):
-    """The part of a grpc.aio stream call that is read; `read` gives a News or grpc.aio.EOF."""
-
-    async def read(self) -> object: ...
-
-    def cancel(self) -> bool: ...
 
 
 class Follower(ABC):
@@ -297,8 +286,7 @@ class Follower(ABC):
         try:
             await self._greet(stream)
             while True:
-                async with asyncio.timeout(SILENCE_LIMIT_SECONDS):
-                    message = await stream.read()
+                message = await self._calls.next_message(stream)
                 if not isinstance(message, News):
                     return _broken("the stream ended")
                 self._take_news(message)
@@ -318,8 +306,8 @@ class Follower(ABC):
             if not self._reopening or (task is not None and task.cancelling()):
                 raise
             return _broken("what is held did not happen")
-        except TimeoutError:
-            return _broken("the stream has gone silent")
+        except UnavailableError as silent:
+            return silent
         except grpc.aio.AioRpcError as failure:
             return error_from_call(failure)
         finally:

@@ -160,13 +160,15 @@ class Queueing:
             )
             error: RpcError = UnavailableError(grpc.StatusCode.UNAVAILABLE, "the stream ended early")
             try:
-                async for response in call:
+                while isinstance(response := await self._calls.next_message(call), matchmaking.WatchTicketResponse):
                     failures, heard_at = 0, clock()
                     if response.ticket != last:
                         last = response.ticket
                         yield last
                     if last.state in _ENDED:
                         return
+            except UnavailableError as failure:
+                error = failure
             except grpc.aio.AioRpcError as failure:
                 error = error_from_call(failure)
             finally:

@@ -34,8 +34,8 @@ from rami_wire import action_to_proto
 
 if TYPE_CHECKING:
     from rami.game.v1.game_service_pb2_grpc import GameServiceAsyncStub
-    from rami_client.calls import Calls
-    from rami_client.follow import News, Stream
+    from rami_client.calls import Calls, Stream
+    from rami_client.follow import News
     from rami_client.receipt import Receipt
     from rami_client.state import RoomMirror, Update
     from rami_engine import Action

@@ -9,8 +9,7 @@ from rami_client.follow import Follower
 
 if TYPE_CHECKING:
     from rami.game.v1.game_service_pb2_grpc import GameServiceAsyncStub
-    from rami_client.calls import Calls
-    from rami_client.follow import Stream
+    from rami_client.calls import Calls, Stream
     from rami_client.state import RoomMirror
 
 

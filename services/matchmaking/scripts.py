@@ -71,11 +71,11 @@ if ARGV[8] ~= '' then
 end
 if #ids == 1 then
   redis.call('HSET', KEYS[1], 's', WAITING)
-  enter(id, ids, KEYS[3], now + idle_ms, 2 * idle_ms, ARGV[6])
+  enter(id, ids, KEYS[3], now, idle_ms, ARGV[6])
 else
   redis.call('HSET', KEYS[1], 's', FORMING, 'z', text(now + confirm_ms))
-  redis.call('PEXPIRE', KEYS[1], text(2 * confirm_ms))
-  redis.call('SET', KEYS[2], id, 'PX', text(2 * confirm_ms))
+  redis.call('PEXPIRE', KEYS[1], lifetime(confirm_ms))
+  redis.call('SET', KEYS[2], id, 'PX', lifetime(confirm_ms))
   redis.call('ZADD', KEYS[3], text(now + confirm_ms), id)
   redis.call('PEXPIRE', KEYS[3], SET_MS)
 end
@@ -112,12 +112,12 @@ if found[1] == FORMING and place > 1 and redis.call('HEXISTS', KEYS[1], 'm' .. p
     missing = missing or redis.call('HEXISTS', KEYS[1], 'm' .. i - 1) == 0
   end
   if missing then
-    redis.call('SET', KEYS[2], id, 'PX', text(math.max(1, 2 * (tonumber(found[3]) - now))))
+    redis.call('SET', KEYS[2], id, 'PX', lifetime(math.max(0, tonumber(found[3]) - now)))
     redis.call('SPUBLISH', CHANNEL, id)
   else
     redis.call('HSET', KEYS[1], 's', WAITING, 't', text(now))
     redis.call('HDEL', KEYS[1], 'z')
-    enter(id, ids, KEYS[3], now + idle_ms, 2 * idle_ms, ARGV[5])
+    enter(id, ids, KEYS[3], now, idle_ms, ARGV[5])
   end
 end
 return {'found', id, unpack(read(id))}
@@ -327,7 +327,7 @@ for i = 5, #KEYS do
     redis.call('HSET', KEYS[i], 's', WAITING, 'b', text(now + rest))
     redis.call('HDEL', KEYS[i], 'c')
     -- The rest does not count as idle time: no ticket expires before it could sit down again.
-    enter(id, ids, KEYS[3], now + idle_ms + rest, 2 * idle_ms + rest, ARGV[4])
+    enter(id, ids, KEYS[3], now, idle_ms + rest, ARGV[4])
     back = back + 1
   end
 end

@@ -21,6 +21,8 @@ PRELUDE: Final = (
 local MOST_CHANGES = 20000
 -- Sets are gone when they are empty; this is for the case that nobody is left to empty them.
 local SET_MS = 86400000
+-- However late the pass that takes a ticket out, it finds the ticket: only what it finds is counted and told of.
+local LATE_MS = 60000
 
 local function clock()
   local time = redis.call('TIME')
@@ -29,6 +31,11 @@ end
 
 local function text(number)
   return string.format('%.0f', number)
+end
+
+-- How long what is due in so many ms stays in the store.
+local function lifetime(due_ms)
+  return text(2 * due_ms + LATE_MS)
 end
 
 -- The players of a ticket, in order.
@@ -91,19 +98,20 @@ local function touch(id, player, ids, waiting, now, idle_ms)
   end
   redis.call('ZADD', waiting, 'XX', text(ends), id)
   redis.call('PEXPIRE', waiting, SET_MS)
-  redis.call('PEXPIRE', TICKET .. id, idle_ms * 2)
-  redis.call('PEXPIRE', LIVE .. player, idle_ms * 2)
+  redis.call('PEXPIRE', TICKET .. id, lifetime(idle_ms))
+  redis.call('PEXPIRE', LIVE .. player, lifetime(idle_ms))
 end
 
 -- The ticket waits from now on, and so do all of its players.
-local function enter(id, ids, waiting, ends, live_ms, keep_ms)
+local function enter(id, ids, waiting, now, due_ms, keep_ms)
+  local ends, live_ms = now + due_ms, lifetime(due_ms)
   for i, player in ipairs(ids) do
     if #ids > 1 then
       redis.call('HSET', TICKET .. id, 'a' .. i - 1, text(ends))
     end
-    redis.call('SET', LIVE .. player, id, 'PX', text(live_ms))
+    redis.call('SET', LIVE .. player, id, 'PX', live_ms)
   end
-  redis.call('PEXPIRE', TICKET .. id, text(live_ms))
+  redis.call('PEXPIRE', TICKET .. id, live_ms)
   redis.call('ZADD', waiting, text(ends), id)
   redis.call('PEXPIRE', waiting, SET_MS)
   tell_in(id, keep_ms)

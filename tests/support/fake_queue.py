@@ -31,6 +31,8 @@ class FakeQueue:
         self.watches = 0
         """Streams that have been opened."""
         self.breaks = 0
+        self.lost_streams = 0
+        """So many of the next watches say what the ticket is and then no more, and never end."""
         self._changed = asyncio.Event()
         self._server = grpc.aio.server()
         unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
@@ -111,6 +113,9 @@ class FakeQueue:
             await context.write(matchmaking.WatchTicketResponse(ticket=self.ticket))
             if self.ticket.state > matchmaking.TICKET_STATE_CLAIMED:
                 return
+            if self.lost_streams:
+                self.lost_streams -= 1
+                await asyncio.Event().wait()
             await changed.wait()
             if breaks != self.breaks:
                 await abort(context, status_of("SHUTTING_DOWN", retry_after_seconds=0.01))

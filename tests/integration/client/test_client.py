@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import grpc
@@ -157,6 +158,28 @@ async def test_a_ticket_is_followed_over_broken_streams_to_its_seat() -> None:
         queue.change(matchmaking.TICKET_STATE_MATCHED, "p0-room")
         assignment = await waiting
         assert (assignment.room_id, assignment.seat) == ("p0-room", 1)
+
+
+async def test_a_ticket_is_followed_although_a_stream_is_lost_without_a_word() -> None:
+    impatient = replace(FAST, silence_limit_seconds=0.2)
+    async with FakeQueue() as queue, Client.connect(game=queue.target, token="ann", retry=impatient) as client:
+        queue.lost_streams = 1
+        waiting = asyncio.create_task(client.wait_for_match("ticket-1"))
+        await eventually(lambda: queue.watches == 1, "the ticket is watched")
+        queue.change(matchmaking.TICKET_STATE_MATCHED, "p0-room")
+        assert (await waiting).room_id == "p0-room"
+        assert queue.watches == 2
+
+
+async def test_a_table_is_followed_although_a_stream_is_lost_without_a_word(server: FakeGame) -> None:
+    room = server.add_room(["ann", "bob"])
+    impatient = replace(FAST, silence_limit_seconds=0.2)
+    async with (
+        Client.connect(game=server.target, token="ann", retry=impatient) as client,
+        client.table(room.room_id),
+    ):
+        await eventually(lambda: len(server.requests("Play")) > 2, "a stream without heartbeats is opened again")
+    await eventually(lambda: server.streams == 0, "none of them is left")
 
 
 async def test_states_are_told_once() -> None:

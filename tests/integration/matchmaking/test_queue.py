@@ -197,6 +197,21 @@ async def test_a_ticket_nobody_asks_for_expires(store_url: str, rooms: FakeMatch
         assert (await ann.create(replica, [2])).state == WAITING
 
 
+async def test_a_ticket_is_there_to_be_found_expired_however_late_that_is(
+    store_url: str, rooms: FakeMatchRooms
+) -> None:
+    ann = Player("ann")
+    async with (
+        running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica,
+        store_client(store_url) as client,
+    ):
+        ticket_id = (await ann.create(replica, [2])).ticket_id
+        for _ in range(2):
+            assert await client.pttl(keys.ticket_key(ticket_id)) > 30_000
+            assert await client.pttl(keys.live_ticket_key(ann.player_id)) > 30_000
+            await ann.get(replica, ticket_id)  # which sets another time
+
+
 async def test_the_same_request_makes_the_same_ticket_even_after_its_end(store_url: str, rooms: FakeMatchRooms) -> None:
     ann, request_id = Player("ann"), str(uuid4())
     async with running_replica(store_url, rooms.target) as replica:

@@ -5,7 +5,7 @@
  * sent. Only UNAVAILABLE and DEADLINE_EXCEEDED are tried again: everything else is an answer.
  */
 import type { CallOptions } from "@connectrpc/connect";
-import { errorFrom, type RamiError } from "./errors.ts";
+import { broken, errorFrom, type RamiError } from "./errors.ts";
 
 /** How often and how fast a failed call or stream is tried again. */
 export interface RetryPolicy {
@@ -16,6 +16,8 @@ export interface RetryPolicy {
   maxBackoffMs: number;
   /** How long a stream may stay broken before following ends with the last error. */
   giveUpAfterMs: number;
+  /** Servers send a heartbeat on quiet streams; one that says nothing for so long is taken for dead. */
+  silenceLimitMs: number;
 }
 
 export const DEFAULT_RETRY: RetryPolicy = {
@@ -23,6 +25,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   firstBackoffMs: 100,
   maxBackoffMs: 3_000,
   giveUpAfterMs: 120_000,
+  silenceLimitMs: 50_000,
 };
 
 /** Lets an edge route all calls of a room to one replica. */
@@ -75,6 +78,52 @@ export async function unary<Request, Response>(
       await sleep(pauseMs(context.retry, failures, error));
     }
   }
+}
+
+/**
+ * The messages of a stream, until it ends or the signal aborts. Throws UnavailableError when it has gone silent, and
+ * what reading it throws. Neither end waits for the transport, which may have lost the stream without noticing.
+ */
+export async function* messagesOf<Message>(
+  policy: RetryPolicy,
+  open: (signal: AbortSignal) => AsyncIterable<Message>,
+  signal?: AbortSignal,
+): AsyncGenerator<Message, void> {
+  const stop = new AbortController();
+  const messages = open(stop.signal)[Symbol.asyncIterator]();
+  try {
+    while (!signal?.aborted) {
+      const next = await nextWithin(policy.silenceLimitMs, messages.next(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    stop.abort();
+    messages.return?.().catch(() => undefined);
+  }
+}
+
+function nextWithin<Message>(
+  ms: number,
+  next: Promise<IteratorResult<Message, unknown>>,
+  signal?: AbortSignal,
+): Promise<IteratorResult<Message, unknown>> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+    const abort = () => {
+      end();
+      resolve({ done: true, value: undefined });
+    };
+    const timer = setTimeout(() => {
+      end();
+      reject(broken("the stream has gone silent"));
+    }, ms);
+    signal?.addEventListener("abort", abort);
+    next.finally(end).then(resolve, reject);
+  });
 }
 
 /** Waits; ends early, without an error, when the signal aborts. */

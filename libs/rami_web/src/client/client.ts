@@ -44,6 +44,7 @@ import {
   type CallContext,
   DEFAULT_RETRY,
   headersOf,
+  messagesOf,
   newRequestId,
   pauseMs,
   type RetryPolicy,
@@ -238,8 +239,9 @@ export class RamiClient {
       let ticket: Ticket | undefined;
       let error = undefined as ReturnType<typeof errorFrom> | undefined;
       try {
-        const options = { headers: headersOf(this.context), ...(signal && { signal }) };
-        for await (const news of this.queue.watchTicket({ ticketId }, options)) {
+        const open = (stop: AbortSignal) =>
+          this.queue.watchTicket({ ticketId }, { headers: headersOf(this.context), signal: stop });
+        for await (const news of messagesOf(this.context.retry, open, signal)) {
           ticket = news.ticket;
           failures = 0;
         }

@@ -162,3 +162,16 @@ function build(failure: Failure): RamiError {
 function isConnectionFailure(error: ConnectError): boolean {
   return error.cause instanceof TypeError || error.code === Code.Aborted;
 }
+
+/** What a client says of a stream that ended without a word. */
+export function broken(description: string): UnavailableError {
+  return new UnavailableError({
+    code: Code.Unavailable,
+    message: description,
+    reason: "",
+    metadata: {},
+    fieldViolations: [],
+    retryAfterMs: undefined,
+    localized: undefined,
+  });
+}

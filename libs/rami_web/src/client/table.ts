@@ -11,8 +11,8 @@ import type { Action } from "../gen/rami/game/v1/action_pb.ts";
 import type { Heartbeat, LegalActions, Snapshot, Event as TableEvent } from "../gen/rami/game/v1/event_pb.ts";
 import type { GameService } from "../gen/rami/game/v1/game_service_pb.ts";
 import { RoomStatus } from "../gen/rami/game/v1/room_pb.ts";
-import { type CallContext, headersOf, newRequestId, pauseMs, sleep, unary } from "./calls.ts";
-import { errorFrom, RamiError, TableEndedError, UnavailableError } from "./errors.ts";
+import { type CallContext, headersOf, messagesOf, newRequestId, pauseMs, sleep, unary } from "./calls.ts";
+import { broken, errorFrom, RamiError, TableEndedError } from "./errors.ts";
 import {
   afterEvent,
   afterSnapshot,
@@ -38,8 +38,6 @@ export interface News {
 /** connecting: nothing is known yet; live: current; broken: what is held may be old, trying again; ended: for good. */
 export type Connection = "connecting" | "live" | "broken" | "ended";
 
-/** Servers send a heartbeat on quiet streams; one that says nothing for so long is taken for dead. */
-const SILENCE_LIMIT_MS = 50_000;
 const DIVERGENCE_LIMIT = 5;
 /** A proxy or a dying server ends streams with these: opening the stream anew tells whether it passes. */
 const PASSING: ReadonlySet<Code> = new Set([
@@ -213,15 +211,10 @@ export abstract class Table<Message extends News = News> {
 
   /** Reads one stream until it breaks; why it did, and whether it said anything before. */
   private async readStream(): Promise<{ error: Error; heard: boolean }> {
-    const stop = new AbortController();
-    const abort = () => stop.abort();
-    this.closing.signal.addEventListener("abort", abort);
-    let silence = setTimeout(abort, SILENCE_LIMIT_MS);
     let heard = false;
+    const open = (signal: AbortSignal) => this.open(this.state?.cursor ?? new Uint8Array(), signal);
     try {
-      for await (const message of this.open(this.state?.cursor ?? new Uint8Array(), stop.signal)) {
-        clearTimeout(silence);
-        silence = setTimeout(abort, SILENCE_LIMIT_MS);
+      for await (const message of messagesOf(this.context.retry, open, this.closing.signal)) {
         this.takeNews(message);
         heard = true;
         this.take(message);
@@ -236,10 +229,6 @@ export abstract class Table<Message extends News = News> {
         return { error: broken(thrown.message), heard };
       }
       return { error: errorFrom(thrown), heard };
-    } finally {
-      clearTimeout(silence);
-      this.closing.signal.removeEventListener("abort", abort);
-      stop.abort();
     }
   }
 
@@ -298,16 +287,4 @@ export class WatchTable extends Table {
     }
     return event.version;
   }
-}
-
-function broken(description: string): UnavailableError {
-  return new UnavailableError({
-    code: Code.Unavailable,
-    message: description,
-    reason: "",
-    metadata: {},
-    fieldViolations: [],
-    retryAfterMs: undefined,
-    localized: undefined,
-  });
 }
