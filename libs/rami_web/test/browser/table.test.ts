@@ -17,7 +17,7 @@ import {
   PHONE,
   picture,
 } from "../support/browser.ts";
-import { Cluster } from "../support/cluster.ts";
+import { Cluster, showLogsOfFailures } from "../support/cluster.ts";
 
 let browser: Browser;
 let cluster: Cluster;
@@ -37,6 +37,7 @@ afterAll(async () => {
   await browser?.close();
   await cluster?.stop();
 });
+showLogsOfFailures(() => cluster);
 
 async function dealAgainstBot(page: Page, name: string): Promise<void> {
   await page.getByLabel("Your name at the table").fill(name);

@@ -17,7 +17,7 @@ import {
   Visibility,
   verifyReplay,
 } from "../../src/client/index.ts";
-import { Cluster, WEB } from "../support/cluster.ts";
+import { Cluster, showLogsOfFailures, WEB } from "../support/cluster.ts";
 
 let cluster: Cluster;
 
@@ -25,6 +25,7 @@ beforeAll(async () => {
   cluster = await Cluster.start(["--edge", "--game-replicas", "1"]);
 });
 afterAll(async () => cluster?.stop());
+showLogsOfFailures(() => cluster);
 
 function overGrpc(): RamiClient {
   return new RamiClient({

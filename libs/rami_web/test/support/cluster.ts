@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterEach } from "vitest";
 
 export const WEB = resolve(fileURLToPath(import.meta.url), "../../..");
 export const ROOT = resolve(WEB, "../..");
@@ -60,6 +61,19 @@ export class Cluster {
     for (const pid of pids) process.kill(pid, "SIGKILL");
   }
 
+  /** The last lines that every process has logged, for whoever looks into a failed test. */
+  logs(lines = 40): string {
+    const files = readdirSync(this.folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".log"),
+    );
+    return files
+      .map((name) => {
+        const said = readFileSync(join(this.folder, name), "utf8").trimEnd().split("\n").slice(-lines);
+        return [`--- ${name}`, ...said].join("\n");
+      })
+      .join("\n");
+  }
+
   async stop(): Promise<void> {
     if (this.process.exitCode === null) {
       const ended = new Promise((done) => this.process.once("exit", done));
@@ -84,4 +98,11 @@ export class Cluster {
       })
       .map(Number);
   }
+}
+
+/** Shows after each failed test of a file what the processes had to say. */
+export function showLogsOfFailures(cluster: () => Cluster | undefined): void {
+  afterEach(({ task }) => {
+    if (task.result?.state === "fail") console.error(cluster()?.logs());
+  });
 }
