@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import functools
 import inspect
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
 
 import pytest
 import redis
@@ -37,6 +39,31 @@ def store_url(embedded_store: EmbeddedStore) -> str:
     with redis.Redis.from_url(embedded_store.url) as client:
         client.flushall()
     return embedded_store.url
+
+
+FAULTS: Final = Path(__file__).resolve().parent.parent / "build" / "faults"
+"""Where test processes that crash say where they were: one file each."""
+_open_faults = pytest.StashKey[TextIO]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A test process that crashes cannot tell its parent anything: it writes into a file."""
+    config = session.config
+    if hasattr(config, "workerinput"):
+        faults = config.stash[_open_faults] = (FAULTS / f"{config.workerinput['workerid']}.txt").open("w")
+        faulthandler.enable(faults)
+    else:
+        FAULTS.mkdir(parents=True, exist_ok=True)
+        for left in FAULTS.iterdir():
+            left.unlink(missing_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows what they wrote."""
+    for faults in sorted(FAULTS.iterdir()):
+        if said := faults.read_text():
+            terminalreporter.section(f"{faults.stem} crashed")
+            terminalreporter.write(said)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
