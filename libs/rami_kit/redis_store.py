@@ -112,11 +112,15 @@ class Store:
         self.healthy = False
         self._durability = settings.durability
         self._up = metrics.store.up.labels()
+        metrics.store.durability.prepare(Durability)
+        metrics.store.durability.labels(settings.durability).set(1)
         self._loop = asyncio.get_running_loop()
         self._pool_size = settings.redis_pool_size
         # The server's own wait ends before ours, so that "not durable in time" is an answer and no timeout.
         self._wait_ms = max(1, int(settings.redis_timeout_seconds * 750))
         self._complaints: set[str] = set()
+        self._answering: dict[str, StoreNode] = {}
+        """The servers, by address, that have answered when they were last asked for their time."""
         self.router = self._make_router(url)
         self._submit = self.router.submit
         self._reports = ServerReports(metrics.store)
@@ -257,6 +261,11 @@ class Store:
             if isinstance(outcome, tuple):
                 self.clock.adjust(*outcome)
                 break
+        self._answering = {
+            str(node.address): node
+            for node, outcome in zip(nodes, outcomes, strict=True)
+            if not isinstance(outcome, StoreUnavailable)
+        }
         healthy = any(node.proven for node in nodes)
         if self.healthy and not healthy:
             away = [str(outcome) for outcome in outcomes if isinstance(outcome, StoreUnavailable)]
@@ -280,10 +289,10 @@ class Store:
 
     async def _report(self) -> None:
         """Shows what the servers say of themselves. A server that refuses to is no trouble: it plays on."""
-        proven = {str(node.address): node for node in self.router.nodes if node.proven}
-        if self.healthy:
-            self._reports.keep(set(proven))
-        for server, node in proven.items():
+        # Also of one that cannot keep the promise: what it lacks, such as a replica, is what has to be seen.
+        if self._answering:
+            self._reports.keep(set(self._answering))
+        for server, node in self._answering.items():
             if self._reports.is_due(server):
                 try:
                     self._reports.show(server, await self._info(node))

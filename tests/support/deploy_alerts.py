@@ -31,8 +31,10 @@ from support.deploy_series import (
     changing,
     check,
     cluster,
+    durability,
     ended,
     handled,
+    replicas,
     rising,
     steady,
     store_up,
@@ -347,28 +349,51 @@ CASES: Mapping[str, tuple[Case, ...]] = {
     "StoreReplicaMissing": (
         Case(
             "the only one is gone",
-            {'rami_store_server_replicas{server="r1"}': changing(1, 20, 0)},
+            {**replicas("r1", changing(1, 20, 0)), **replicas("r1", changing(1, 20, 0), "g2")},
             ("StoreReplicaMissing",),
             {"server": "r1"},
         ),
         Case(
             "a replica is the master now, and has none itself",
             {
-                'rami_store_server_replicas{server="r1"}': "1+0x19 stale",
-                'rami_store_server_replicas{server="r2"}': f"_x20 0+0x{SAMPLES}",
+                **replicas("r1", "1+0x19 stale"),
+                **replicas("r1", "1+0x19 stale", "g2"),
+                **replicas("r2", f"_x20 0+0x{SAMPLES}"),
             },
             ("StoreReplicaMissing",),
             {"server": "r2"},
         ),
         Case(
-            "one shard of two has none",
-            {'rami_store_server_replicas{server="r2"}': steady(0)},
+            "one shard of two has none, and never had",
+            {**replicas("r2", steady(0)), **replicas("r2", steady(0), "g2")},
             ("StoreReplicaMissing",),
             {"server": "r2"},
         ),
-        Case("one of two is gone", {'rami_store_server_replicas{server="r1"}': changing(2, 20, 1)}),
-        Case("there never was one", {'rami_store_server_replicas{server="r1"}': steady(0)}),
-        Case("it was connected anew", {'rami_store_server_replicas{server="r1"}': blip(1, 0)}),
+        Case(
+            "the only one is gone, and one process of two still waits for it",
+            {
+                **replicas("r1", steady(0)),
+                **replicas("r1", steady(0), "g2"),
+                **durability("fsync", instance="g2"),
+            },
+            ("StoreReplicaMissing",),
+            {"server": "r1"},
+        ),
+        Case(
+            "the only one is gone, and nobody waits for it",
+            {
+                **replicas("r1", changing(1, 20, 0)),
+                **replicas("r1", changing(1, 20, 0), "g2"),
+                **durability("fsync"),
+                **durability("memory", instance="g2"),
+            },
+        ),
+        Case(
+            "another cluster has a store without any, on the same Prometheus",
+            {**replicas("other", steady(0), "g9"), **durability("memory", instance="g9")},
+        ),
+        Case("one of two is gone", {**replicas("r1", changing(2, 20, 1)), **replicas("r1", steady(0), "g2")}),
+        Case("it was connected anew", {**replicas("r1", blip(1, 0)), **replicas("r1", blip(1, 0), "g2")}),
     ),
     "EdgeWithoutService": (
         Case(

@@ -79,6 +79,18 @@ def store_up(instance: str) -> str:
     return f'rami_store_up_info{{instance="{instance}"}}'
 
 
+def replicas(server: str, values: str, instance: str = "g1") -> dict[str, str]:
+    """How many replicas a server of the store has, as a process sees it."""
+    return {f'rami_store_server_replicas{{server="{server}", job="rami-game", instance="{instance}"}}': values}
+
+
+def durability(mode: str, values: str = steady(1), instance: str = "g1") -> dict[str, str]:
+    """What a process waits for before it acknowledges a move: one of the modes is 1, the others are 0."""
+    shown = dict.fromkeys(("memory", "fsync", "replica"), steady(0)) | {mode: values}
+    labels = f'job="rami-game", instance="{instance}"'
+    return {f'rami_store_durability_info{{durability="{each}", {labels}}}': value for each, value in shown.items()}
+
+
 def cluster(metric: str, name: str = "game_calls") -> str:
     return f'envoy_cluster_{metric}{{envoy_cluster_name="{name}", instance="e1"}}'
 
@@ -140,7 +152,10 @@ HEALTHY: Series = {
     'rami_store_server_memory_limit_bytes{server="r1"}': steady(1000),
     'rami_store_server_evicted_keys{server="r1"}': steady(0),
     'rami_store_server_persistence_ok_info{server="r1"}': steady(1),
-    'rami_store_server_replicas{server="r1"}': steady(1),
+    **replicas("r1", steady(1)),
+    **replicas("r1", steady(1), "g2"),
+    **durability("replica"),
+    **durability("replica", instance="g2"),
     up("rami-edge", "e1"): steady(1),
     f"envoy_http_downstream_rq_total{{{EDGE_PREFIX}}}": rising(1000),
     BLOCKED: steady(0),

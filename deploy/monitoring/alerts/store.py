@@ -65,17 +65,17 @@ STORE_ALERTS: Final = (
     ),
     Alert(
         name="StoreReplicaMissing",
-        # No series says whether a replica is wanted: a store that has had one is taken to want it.
+        # A server is missing one when a process that uses it waits for replicas: others may share the Prometheus.
         conditions=(
             Condition("max by (server) (rami_store_server_replicas)", "== 0"),
             Condition(
-                "0 * max by (server) (rami_store_server_replicas)"
-                " + on () group_left () max(max_over_time(rami_store_server_replicas[1d]))",
+                "max by (server) (0 * rami_store_server_replicas"
+                ' + on (job, instance) group_left () rami_store_durability_info{durability="replica"})',
                 "> 0",
             ),
         ),
         hold="5m",  # a replica that is restarted, as by a rollout, is back before
         severity="page",
-        summary="The store at {{ $labels.server }} has no replica, and the store has had some within a day.",
+        summary="The store at {{ $labels.server }} has no replica, and moves wait for one: nobody can play there.",
     ),
 )

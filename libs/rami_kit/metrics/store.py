@@ -66,6 +66,12 @@ class StoreMetrics:
             "server",
         )
         self.up = gauge(registry, "rami_store_up_info", "1 while the store answers, else 0.")
+        self.durability = gauge(
+            registry,
+            "rami_store_durability_info",
+            "1 for the RAMI_DURABILITY that the process was started with, 0 for the others.",
+            "durability",
+        )
         self.script_loads = counter(
             registry, "rami_store_script_loads_total", "Scripts sent because the store did not know them."
         )

@@ -122,6 +122,38 @@ async def test_replicated_steps_are_on_the_replica_when_acknowledged(server: Emb
             await store.close()
 
 
+async def test_the_replicas_of_a_server_that_is_not_trusted_are_shown(
+    server: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new master without a replica is why moves wait, and an alert has to see it."""
+    monkeypatch.setattr("rami_kit.store_servers.REPORT_SECONDS", 0.125)
+    metrics = Metrics()
+    with redis.Redis.from_url(server.url) as primary:
+        primary.config_set("repl-diskless-sync-delay", 0)
+
+    def shown() -> float | None:
+        labels = {"server": f"127.0.0.1:{server.port}"}
+        return metrics.registry.get_sample_value("rami_store_server_replicas", labels)
+
+    with (
+        EmbeddedStore(options={"replicaof": f"127.0.0.1 {server.port}"}),
+        redis.Redis.from_url(server.url) as primary,
+    ):
+        await eventually(lambda: primary.info("replication")["connected_slaves"] == 1, "the replica is attached")
+        store = await Store.connect(make_settings(ServiceSettings, server.url, durability="replica"), metrics)
+        try:
+            await eventually(lambda: shown() == 1, "the replica is shown")
+            await asyncio.to_thread(server.kill)
+            await eventually(lambda: not store.healthy, "the store is seen to be away")
+            assert shown() == 1, "what was last known of a store that is away"
+            # As after a failover: whoever answers there now has no replica, and never had one.
+            with EmbeddedStore(port=server.port):
+                await eventually(lambda: shown() == 0, "it is shown that there is none")
+                assert not store.healthy
+        finally:
+            await store.close()
+
+
 async def test_a_server_that_comes_back_unable_is_not_trusted(
     server: EmbeddedStore, caplog: pytest.LogCaptureFixture
 ) -> None:

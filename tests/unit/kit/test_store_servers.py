@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from prometheus_client import CollectorRegistry
 
-from rami_kit.metrics import StoreMetrics
+from rami_kit.metrics import Metrics, StoreMetrics
+from rami_kit.redis_store import Store
+from rami_kit.settings import Durability, ServiceSettings
 from rami_kit.store_servers import ServerReports
+from rami_kit.testing import make_settings
 
 INFO = {
     "used_memory": "2048",
@@ -44,6 +48,20 @@ def test_a_server_that_says_little_shows_zeros() -> None:
     ServerReports(StoreMetrics(registry)).show("a:1", {})
     assert shown(registry, "memory_bytes") == 0
     assert shown(registry, "persistence_ok_info") == 1, "it has no persistence that could have failed"
+
+
+@pytest.mark.parametrize("durability", list(Durability))
+async def test_what_a_process_waits_for_is_shown_from_the_start(durability: Durability) -> None:
+    metrics = Metrics()
+    store = Store(make_settings(ServiceSettings, "redis://127.0.0.1:1", durability=durability), metrics)
+    try:
+        values = {
+            each: metrics.registry.get_sample_value("rami_store_durability_info", {"durability": each})
+            for each in ("memory", "fsync", "replica")
+        }
+        assert values == dict.fromkeys(values, 0) | {durability.value: 1}
+    finally:
+        await store.close()
 
 
 def test_a_server_is_asked_now_and_then_and_forgotten_when_it_is_no_longer_in_charge() -> None:
