@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias, TypeVar
 
     import grpc.aio
-    from google.protobuf.message import Message
 
     from game_state.actions import ActionPlayer
     from game_state.bot_roster import BotRoster
@@ -48,7 +47,13 @@ if TYPE_CHECKING:
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
     Mutation: TypeAlias = (
-        pb.JoinRoomRequest | pb.LeaveRoomRequest | pb.UpdateSeatsRequest | pb.SetEntropyRequest | pb.StartMatchRequest
+        pb.CreateRoomRequest
+        | pb.JoinRoomRequest
+        | pb.LeaveRoomRequest
+        | pb.UpdateSeatsRequest
+        | pb.SetEntropyRequest
+        | pb.StartMatchRequest
+        | pb.RematchRequest
     )
     ResultT = TypeVar("ResultT")
 
@@ -322,8 +327,10 @@ def _person() -> Person:
     return Person(caller.player_id, caller.name)
 
 
-def _payload(request: Message) -> bytes:
+def _payload(request: Mutation) -> bytes:
     """What a request asks for, in one fixed encoding. Its kind is a part: some differ in nothing else."""
+    # Its id is a part as well, and is one and the same in either case of its letters.
+    request.request_id = request.request_id.lower()
     return request.DESCRIPTOR.full_name.encode() + b"\0" + request.SerializeToString(deterministic=True)
 
 

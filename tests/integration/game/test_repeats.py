@@ -101,3 +101,25 @@ async def test_a_rematch_repeated_after_leaving_takes_no_seat(twins: Cluster) ->
     await bob.leave(new)
     assert (await bob.call(bob.stub.Rematch, rematches[1])).seat == 1
     assert not (await twins.player("eve").room(new)).seats[1].HasField("player")
+
+
+async def test_a_request_id_in_other_letters_is_the_same(twins: Cluster) -> None:
+    ann, bob = twins.player("ann"), twins.player("bob", 1)
+    create = pb.CreateRoomRequest(request_id=request_id(), options=room_options(2))
+    room = (await ann.call(ann.stub.CreateRoom, create)).room
+    create.request_id = create.request_id.upper()
+    assert (await ann.call(ann.stub.CreateRoom, create)).room.room_id == room.room_id
+
+    await bob.join(room.room_id)
+    entropy = pb.SetEntropyRequest(request_id=request_id().upper(), room_id=room.room_id, entropy=b"e")
+    first = await bob.call(bob.stub.SetEntropy, entropy)
+    entropy.request_id = entropy.request_id.lower()
+    assert (await bob.call(bob.stub.SetEntropy, entropy)).room.version == first.room.version == 3
+
+    await ann.start(room.room_id)
+    await ann.leave(room.room_id)
+    await bob.leave(room.room_id)
+    rematch = pb.RematchRequest(request_id=request_id(), room_id=room.room_id)
+    new = (await ann.call(ann.stub.Rematch, rematch)).room
+    rematch.request_id = rematch.request_id.upper()
+    assert (await ann.call(ann.stub.Rematch, rematch)).room.version == new.version
