@@ -16,7 +16,6 @@ import hashlib
 import hmac
 import json
 import time
-import unicodedata
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
@@ -27,6 +26,7 @@ import jwt
 from rami_kit.base32 import ID_LENGTH, base32_id
 from rami_kit.errors import RamiError, reasons, refused
 from rami_kit.jwks import JwksFile
+from rami_kit.names import display_name
 from rami_kit.own_keys import OwnKeys, check_claims
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ SERVICE_TOKEN_SECONDS: Final = 60
 CLOCK_SKEW_SECONDS: Final = 5
 """How far the clock of a signer may run ahead of ours."""
 MAX_TOKEN_LENGTH: Final = 8192
-MAX_NAME_LENGTH: Final = 32
-DEFAULT_NAME: Final = "Player"
 PLAYER_ID_LENGTH: Final = ID_LENGTH
 GUEST_SUBJECT: Final = "guest-"
 """How the subjects of guests begin. Who signs other tokens with RAMI_JWT_SECRET names no such subject."""
@@ -97,16 +95,6 @@ def caller_id() -> str:
 def player_id(issuer: str, subject: str) -> str:
     """The id of a player: the first 26 characters of base 32 of SHA-256(issuer, zero byte, subject)."""
     return base32_id(hashlib.sha256(f"{issuer}\0{subject}".encode()).digest())
-
-
-def display_name(claim: object) -> str:
-    """A name that is safe to show: one line of at most 32 characters, none of them control or format."""
-    if not isinstance(claim, str):
-        return DEFAULT_NAME
-    # Cut first: a token may bring kilobytes, and only what can end up in the name is worth looking at.
-    printable = (" " if c.isspace() else c for c in claim[: MAX_NAME_LENGTH * 8])
-    kept = "".join(c for c in printable if unicodedata.category(c)[0] != "C")
-    return " ".join(kept.split())[:MAX_NAME_LENGTH].rstrip() or DEFAULT_NAME
 
 
 class TokenVerifier:
@@ -364,7 +352,6 @@ __all__ = [
     "bot_key",
     "caller_id",
     "current_caller",
-    "display_name",
     "player_id",
     "set_current_caller",
     "token_expired",

@@ -12,6 +12,7 @@ from game_state.validation import room_options
 from rami.game.v1 import match_room_service_pb2 as pb
 from rami.game.v1 import match_room_service_pb2_grpc
 from rami_kit.errors import InvalidRequest
+from rami_kit.names import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from game_state.creation import RoomMaker
 
-MAX_NAME_LENGTH = 32
 MAX_PLAYER_ID_LENGTH = 64
 
 

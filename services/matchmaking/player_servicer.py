@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from matchmaking.criteria import timestamp
@@ -14,6 +13,7 @@ from rami.matchmaking.v1 import player_service_pb2 as messages
 from rami.matchmaking.v1 import player_service_pb2_grpc
 from rami_kit.auth import GUEST_SUBJECT, PLAYER_ISSUER, current_caller, player_id
 from rami_kit.errors import InvalidRequest, reasons, refused
+from rami_kit.names import checked_name
 from rami_kit.rates import Buckets
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
-MAX_NAME_LENGTH: Final = 32
 MAX_PLAYER_ID_LENGTH: Final = 64
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
@@ -62,7 +61,7 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
     ) -> messages.CreateGuestResponse:
         """Signs in a new guest. Nothing is stored: the token is all there is."""
         self._require_guests()
-        name = checked_name(request.display_name)
+        name = checked_name(request.display_name, "display_name")
         subject = f"{GUEST_SUBJECT}{secrets.token_urlsafe(18)}"
         token, expires_at = self._signer.sign(subject, name, self._guest_seconds)
         self._metrics.guests.labels().inc()
@@ -76,7 +75,7 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         """Signs a guest in once more as the same player. Nothing is stored here either."""
         self._require_guests()
         caller = current_caller()
-        name = checked_name(request.display_name) if request.display_name else caller.name
+        name = checked_name(request.display_name, "display_name") if request.display_name else caller.name
         wait = self._renewals.take(caller.player_id) if self._renewals is not None else 0.0
         if wait:
             message = "the guest renews its token too often"
@@ -133,16 +132,6 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         if not self._guests_allowed:
             message = "this cluster signs in no guests: use your identity provider"
             raise refused(reasons.ERROR_REASON_GUESTS_DISABLED, message)
-
-
-def checked_name(text: str) -> str:
-    """A guest's name without the space around it. Raises InvalidRequest for one that cannot be shown."""
-    name = text.strip()
-    if not 1 <= len(name) <= MAX_NAME_LENGTH:
-        raise InvalidRequest("display_name", f"must have 1 to {MAX_NAME_LENGTH} characters")
-    if any(unicodedata.category(character)[0] == "C" or character in "\u2028\u2029" for character in name):
-        raise InvalidRequest("display_name", "must not have control characters")
-    return name
 
 
 def player_message(player: str, record: PlayerRecord) -> messages.Player:

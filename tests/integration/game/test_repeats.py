@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rami.game.v1 import game_service_pb2 as pb
-from support.game_cluster import game_cluster, refusal, request_id, room_options
+from support.game_cluster import Refusal, game_cluster, refusal, request_id, room_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -123,3 +123,13 @@ async def test_a_request_id_in_other_letters_is_the_same(twins: Cluster) -> None
     new = (await ann.call(ann.stub.Rematch, rematch)).room
     rematch.request_id = rematch.request_id.upper()
     assert (await ann.call(ann.stub.Rematch, rematch)).room.version == new.version
+
+
+async def test_a_match_has_one_rematch_also_once_its_room_has_closed(twins: Cluster) -> None:
+    room_id, ann, bob, _ = await over(twins)
+    new = (await ann.call(ann.stub.Rematch, pb.RematchRequest(request_id=request_id(), room_id=room_id))).room.room_id
+    await ann.leave(new)
+    for player in (ann, bob):
+        again = pb.RematchRequest(request_id=request_id(), room_id=room_id)
+        refused = await refusal(player.call(player.stub.Rematch, again))
+        assert refused == Refusal("NOT_FOUND", "ROOM_NOT_FOUND", {"room_id": new})

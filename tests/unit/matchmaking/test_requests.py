@@ -1,4 +1,4 @@
-"""Texts that come from outside: request ids, names, page tokens; and news that finds its watchers."""
+"""Texts that come from outside: request ids, page tokens; and news that finds its watchers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from matchmaking.criteria import parse_request_id, ticket_message
 from matchmaking.page_tokens import format_page_token, parse_page_token
-from matchmaking.player_servicer import checked_name
 from matchmaking.records import CANCELLED, TicketState
 from matchmaking.watchers import TicketWatchers
 from rami_kit.errors import InvalidRequest
@@ -31,18 +30,6 @@ def test_request_ids_are_canonical_uuid4s() -> None:
     ):
         with pytest.raises(InvalidRequest):
             parse_request_id(wrong)
-
-
-@settings(deadline=None)
-@given(st.text(max_size=40))
-def test_a_checked_name_can_be_shown(text: str) -> None:
-    try:
-        name = checked_name(text)
-    except InvalidRequest:
-        return
-    assert 1 <= len(name) <= 32
-    assert name == name.strip()
-    assert name.isprintable() or any(character.isspace() for character in name)
 
 
 @settings(deadline=None)

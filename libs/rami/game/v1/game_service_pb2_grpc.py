@@ -271,7 +271,8 @@ class GameServiceServicer:
         """Asks for another match with the same options. The first call creates one new private room with the same
         bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
         options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
-        PERMISSION_DENIED NOT_SEATED.
+        PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
+        names that room.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -116,7 +116,8 @@ class GameServiceStub:
     """Asks for another match with the same options. The first call creates one new private room with the same
     bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
     options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
-    PERMISSION_DENIED NOT_SEATED.
+    PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
+    names that room.
     """
     ListBotProfiles: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]
     """Lists the bot profiles that may be seated, weakest first. Read only."""
@@ -209,7 +210,8 @@ class GameServiceAsyncStub(GameServiceStub):
     """Asks for another match with the same options. The first call creates one new private room with the same
     bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
     options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
-    PERMISSION_DENIED NOT_SEATED.
+    PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
+    names that room.
     """
     ListBotProfiles: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]  # type: ignore[assignment]
     """Lists the bot profiles that may be seated, weakest first. Read only."""
@@ -389,7 +391,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Asks for another match with the same options. The first call creates one new private room with the same
         bots and its caller as the host; every further call of those who held a seat joins it. It starts as the
         options say: by itself with auto_start, else when the host starts it. FAILED_PRECONDITION MATCH_NOT_OVER,
-        PERMISSION_DENIED NOT_SEATED.
+        PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
+        names that room.
         """
 
     @_abc_1.abstractmethod

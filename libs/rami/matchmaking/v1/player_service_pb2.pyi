@@ -27,7 +27,9 @@ class CreateGuestRequest(_message.Message):
 
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
-    """The name to show, 1 to 32 characters without control characters; longer is INVALID_ARGUMENT."""
+    """The name to show, 1 to 32 characters, none of them a control character or one that shows nothing; else INVALID_ARGUMENT.
+    The space around it is left out.
+    """
     def __init__(
         self,
         *,
