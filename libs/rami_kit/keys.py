@@ -34,6 +34,7 @@ no look-up. `format_` and `parse_` are pairs.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 MAX_PARTITIONS: Final = 1024
@@ -44,7 +45,11 @@ CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 _ROOM_ID: Final = re.compile(r"p(0|[1-9][0-9]{0,3})-([a-z2-7]{16})", re.ASCII)
 _JOIN_CODE: Final = re.compile(rf"[{CROCKFORD}]+", re.ASCII)
-_MISREAD: Final = str.maketrans({"I": "1", "L": "1", "O": "0", "-": None, " ": None})
+_MISREAD: Final = str.maketrans({"I": "1", "L": "1", "O": "0"})
+_BETWEEN: Final = re.compile(r"[\s\u200b-\u200d\u2010-\u2015\u2060\ufeff-]+")
+"""What stands between and around the characters of a code that was pasted: spaces, hyphens, and what nobody sees."""
+_MOST_TYPED: Final = 64
+"""Characters of a text that may be a join code."""
 
 
 def partition_tag(partition: int) -> str:
@@ -174,8 +179,12 @@ def format_join_code(partition: int, code: str, partitions: int) -> str:
 
 
 def parse_join_code(text: str, partitions: int) -> tuple[int, str] | None:
-    """The partition and code of what a player typed, in any case and with the usual misreadings; or None."""
-    cleaned = text.upper().translate(_MISREAD)
+    """The partition and code of what a player typed or pasted, in any case and width, with the usual misreadings, and
+    whatever came along around it; or None.
+    """
+    if len(text) > _MOST_TYPED:
+        return None
+    cleaned = _BETWEEN.sub("", unicodedata.normalize("NFKC", text)).upper().translate(_MISREAD)
     if _JOIN_CODE.fullmatch(cleaned) is None:
         return None
     partition = 0

@@ -56,8 +56,32 @@ def test_join_codes_are_read_as_people_misread_them() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "ab3-c4d\n",
+        "\tAB3 C4D\r\n",
+        "AB3\u00a0C4D",
+        "\u200bAB3\u2013C4D\ufeff",
+        "\uff21\uff22\uff13\uff23\uff14\uff24",
+        "AB3\u2011C4D",
+    ],
+)
+def test_join_codes_are_read_as_people_paste_them(text: str) -> None:
+    assert keys.parse_join_code(text, 1) == (0, "AB3C4D")
+
+
+@pytest.mark.parametrize(
     ("text", "partitions"),
-    [("", 1), ("ABCDE", 1), ("ABCDEFG", 1), ("ABCDEU", 1), ("ABCDE!", 1), ("ABCDEF", 256), ("ZZABCDEF", 256)],
+    [
+        ("", 1),
+        ("ABCDE", 1),
+        ("ABCDEFG", 1),
+        ("ABCDEU", 1),
+        ("ABCDE!", 1),
+        ("AB3C4D" + " " * 100, 1),
+        ("ABCDEF", 256),
+        ("ZZABCDEF", 256),
+    ],
 )
 def test_what_is_no_join_code_is_none(text: str, partitions: int) -> None:
     assert keys.parse_join_code(text, partitions) is None
