@@ -17,20 +17,19 @@ import hmac
 import json
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import jwt
 
-from rami_kit.base32 import ID_LENGTH, base32_id
 from rami_kit.errors import RamiError, reasons, refused
 from rami_kit.jwks import JwksFile
 from rami_kit.names import display_name
-from rami_kit.own_keys import OwnKeys, check_claims
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from pydantic import SecretStr
 
@@ -44,14 +43,12 @@ SERVICE_TOKEN_SECONDS: Final = 60
 CLOCK_SKEW_SECONDS: Final = 5
 """How far the clock of a signer may run ahead of ours."""
 MAX_TOKEN_LENGTH: Final = 8192
-PLAYER_ID_LENGTH: Final = ID_LENGTH
+PLAYER_ID_LENGTH: Final = 26
 GUEST_SUBJECT: Final = "guest-"
 """How the subjects of guests begin. Who signs other tokens with RAMI_JWT_SECRET names no such subject."""
 VERIFIED_TOKENS_KEPT: Final = 10_000
 
 _BEARER: Final = "bearer "
-_REQUIRED: Final = ("iss", "sub", "exp")
-"""Claims of every token."""
 
 
 class CallerKind(Enum):
@@ -94,7 +91,8 @@ def caller_id() -> str:
 
 def player_id(issuer: str, subject: str) -> str:
     """The id of a player: the first 26 characters of base 32 of SHA-256(issuer, zero byte, subject)."""
-    return base32_id(hashlib.sha256(f"{issuer}\0{subject}".encode()).digest())
+    digest = hashlib.sha256(f"{issuer}\0{subject}".encode()).digest()
+    return base64.b32encode(digest).decode()[:PLAYER_ID_LENGTH].lower()
 
 
 class TokenVerifier:
@@ -117,8 +115,8 @@ class TokenVerifier:
         jwt_audience: str | None = None,
     ) -> None:
         self._audience = audience
-        self._service_keys = OwnKeys(service_secret, service_secret_other)
-        self._player_keys = OwnKeys(jwt_secret, jwt_secret_other)
+        self._service_secrets = [secret for secret in (service_secret, service_secret_other) if secret is not None]
+        self._jwt_secrets = [secret for secret in (jwt_secret, jwt_secret_other) if secret is not None]
         self._jwks = jwks
         self._jwt_issuer = jwt_issuer
         self._jwt_audience = jwt_audience
@@ -166,23 +164,18 @@ class TokenVerifier:
             raise _invalid()
         try:
             # Only to pick the key set: whatever the token claims, the key of that set has to verify it.
-            first, second, _ = token.split(".")
-            header, claims = _unverified(first), _unverified(second)
-            if claims.get("iss") == SERVICE_ISSUER:
-                return self._service(token, header, claims)
-            return self._player(token, header, claims)
+            header, payload, _ = token.split(".")
+            if _unverified(payload).get("iss") == SERVICE_ISSUER:
+                return self._service(token)
+            return self._player(token, _unverified(header))
         except jwt.ExpiredSignatureError:
             raise token_expired() from None
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
             # A token is whatever a stranger sends: every way in which it fails to be one is the same answer.
             raise _invalid() from None
 
-    def _service(self, token: str, header: dict[str, Any], claims: dict[str, Any]) -> Caller:
-        self._service_keys.check_signature(token, header)
-        check_claims(
-            claims, audience=self._audience, leeway_seconds=CLOCK_SKEW_SECONDS, required=(*_REQUIRED, "aud", "iat")
-        )
-        _check_identity(claims)
+    def _service(self, token: str) -> Caller:
+        claims = self._decode_own(token, self._service_secrets, audience=self._audience, required=("aud", "iat"))
         if claims["aud"] != self._audience:
             raise jwt.InvalidAudienceError("made out to more than one service")
         lifetime = float(claims["exp"]) - float(claims["iat"])
@@ -191,35 +184,53 @@ class TokenVerifier:
         subject = claims["sub"]
         return Caller(CallerKind.SERVICE, "", subject, float(claims["exp"]), SERVICE_ISSUER, subject)
 
-    def _player(self, token: str, header: dict[str, Any], claims: dict[str, Any]) -> Caller:
+    def _player(self, token: str, header: dict[str, Any]) -> Caller:
         kid = header.get("kid")
         if kid is None:
-            self._player_keys.check_signature(token, header)
-            check_claims(claims, audience=self._jwt_audience, leeway_seconds=CLOCK_SKEW_SECONDS, required=_REQUIRED)
+            if not self._jwt_secrets:
+                raise jwt.InvalidKeyError("no key without a name")
+            claims = self._decode_own(token, self._jwt_secrets, audience=self._jwt_audience)
             if claims["iss"] != PLAYER_ISSUER:
                 raise jwt.InvalidIssuerError("not our own")
         else:
             key = self._jwks.find(kid) if self._jwks is not None else None
             if key is None:
                 raise jwt.InvalidKeyError("no key of this name")
-            claims = jwt.decode(
-                token,
-                key.key,
-                algorithms=[key.algorithm],
-                audience=self._jwt_audience,
-                leeway=CLOCK_SKEW_SECONDS,
-                options={"require": list(_REQUIRED)},
-            )
+            claims = self._decode(token, key.key, key.algorithm, audience=self._jwt_audience)
             # An identity provider may not make the players that Rami signs in itself.
             if claims["iss"] == PLAYER_ISSUER or self._jwt_issuer not in (None, claims["iss"]):
                 raise jwt.InvalidIssuerError("not an issuer of these keys")
-        _check_identity(claims)
         audiences = claims.get("aud", ())
         if not SERVICE_AUDIENCES.isdisjoint([audiences] if isinstance(audiences, str) else audiences):
             raise jwt.InvalidAudienceError("players are no services")
         identity = player_id(claims["iss"], claims["sub"])
         expires_at = float(claims["exp"])
         return Caller(CallerKind.PLAYER, identity, display_name(claims.get("name")), expires_at, claims["iss"], "")
+
+    def _decode_own(
+        self, token: str, secrets: Sequence[str], *, audience: str | None, required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The claims of a token that one of these secrets has signed; there are two while they are rotated."""
+        for secret in secrets[:-1]:
+            with suppress(jwt.InvalidSignatureError):
+                return self._decode(token, secret, "HS256", audience=audience, required=required)
+        return self._decode(token, secrets[-1], "HS256", audience=audience, required=required)
+
+    @staticmethod
+    def _decode(
+        token: str, key: Any, algorithm: str, *, audience: str | None, required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=[algorithm],
+            audience=audience,
+            leeway=CLOCK_SKEW_SECONDS,
+            options={"require": ["iss", "sub", "exp", *required]},
+        )
+        if not (isinstance(claims["iss"], str) and isinstance(claims["sub"], str) and claims["sub"]):
+            raise jwt.InvalidTokenError("issuer and subject are texts")
+        return claims
 
 
 class ServiceTokens:
@@ -321,11 +332,6 @@ def _unverified(part: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise TypeError("no JSON object")
     return document
-
-
-def _check_identity(claims: Mapping[str, Any]) -> None:
-    if not (isinstance(claims["iss"], str) and isinstance(claims["sub"], str) and claims["sub"]):
-        raise jwt.InvalidTokenError("issuer and subject are texts")
 
 
 def _value(secret: SecretStr | None) -> str | None:

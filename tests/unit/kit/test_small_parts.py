@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import base64
 import json
 import logging
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from rami_kit.backoff import Backoff
-from rami_kit.base32 import base32_id
 from rami_kit.logs import configure_logging
 from rami_kit.redis_store import StoreClock
 
@@ -25,13 +21,6 @@ def root_logger() -> Iterator[logging.Logger]:
     yield root
     root.handlers[:] = handlers
     root.setLevel(level)
-
-
-@given(st.binary(min_size=16, max_size=32))
-@example(bytes(16))
-@example(b"\xff" * 32)
-def test_ids_are_the_beginning_of_base_32(digest: bytes) -> None:
-    assert base32_id(digest) == base64.b32encode(digest).decode().lower()[:26]
 
 
 def test_pauses_double_up_to_a_bound_and_begin_again() -> None:
