@@ -63,10 +63,10 @@ LINGER_SECONDS: Final = 0.5
 """How long clients have to take what their calls ended with, once every handler has."""
 COLLECT_AFTER: Final = (2_000, 2, 40)
 """Objects that are there more than at the last look until the cyclic garbage collector looks again, and how many looks
-make one at older objects, and at all. Almost everything a service makes goes by its count of references alone, so looking
-rarely costs no memory to speak of: what only a look at all objects frees is at most 250,000 of them. A look at young
-objects is short, for nobody is served meanwhile, and takes more than in proportion for more of them: they have to be
-brought back into the processor's caches. A look at older ones, 6,000 here, is no longer; one at all of them is rare.
+make one at older objects, and at all of them. Almost everything a service makes goes by its count of references alone,
+so looking rarely costs no memory to speak of: what only a look at all objects frees is at most 250,000 of them. A look
+at young objects is short, for nobody is served meanwhile, and takes more than in proportion for more of them: they have
+to be brought back into the processor's caches. A look at older ones, 6,000 here, is no longer; at all, it is rare.
 """
 STEADY_SECONDS: Final = 30.0
 """A task that ran this long before it crashed is restarted as soon as one that crashed for the first time."""
