@@ -15,6 +15,7 @@ import typer
 
 from rami_cli.archive import ArchiveReader
 from rami_cli.bench import bench
+from rami_cli.checking import archive_and_room, archive_day, bot_profile, check_play, replay_file, service_secret
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.connecting import connect_to_look
 from rami_cli.demo import DemoOptions, run_demo
@@ -165,6 +166,7 @@ def demo(
 
 @app.command()
 def play(
+    context: typer.Context,
     *,
     seats: Seats = 3,
     level: Annotated[Level, typer.Option(help="How strong the bots are.")] = Level.NORMAL,
@@ -196,14 +198,7 @@ def play(
 
     A match that was interrupted at a running cluster, or goes on without you there, is offered before any other.
     """
-    if code is not None and not code.strip():
-        raise typer.BadParameter("--code has no code")
-    if (queue or code) and game is None:
-        raise typer.BadParameter("--queue and --code are for a running cluster: name it by --game")
-    if queue and code:
-        raise typer.BadParameter("a seat is found by --queue or by --code")
-    if pace is not Pace.NORMAL and not queue:
-        raise typer.BadParameter("--pace is for the queue: add --queue")
+    check_play(context)
     options = PlayOptions(seats, level.value, name, game, matchmaking, target, plain, save, hint)
     run_command(run_play(replace(options, pace=pace if queue else None, code=code, token=token)))
 
@@ -239,7 +234,7 @@ def replay(
     _language: Language = None,
 ) -> None:
     """Verify a replay and read it, all hands face up."""
-    file = _replay_file(source)
+    file = replay_file(source)
 
     async def work() -> None:
         console = make_console()
@@ -287,18 +282,28 @@ def replays_command(
     ],
     room: Annotated[str | None, typer.Argument(help="A room: verify its replay and show it.")] = None,
     *,
-    day: Annotated[str | None, typer.Option(help="Only matches that ended on this day, YYYY-MM-DD (UTC).")] = None,
+    day: Annotated[
+        str | None, typer.Option(callback=archive_day, help="Only matches that ended on this day, YYYY-MM-DD (UTC).")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most matches to list.")] = 50,
     save: Annotated[Path | None, typer.Option(help="File to keep the replay in.")] = None,
     _language: Language = None,
 ) -> None:
     """List the archive of finished matches, or open one of it."""
+    address, room = archive_and_room(address, room)
+    if room is None and save is not None:
+        raise typer.BadParameter("--save is for one match: name its room")
+    if room is not None and day is not None:
+        raise typer.BadParameter("--day is for the list: leave the room out")
 
     async def work() -> None:
         console = make_console()
         archive = ArchiveReader(address)
         if room is None:
-            for match in await asyncio.to_thread(lambda: list(islice(archive.matches(day), limit))):
+            matches = await asyncio.to_thread(lambda: list(islice(archive.matches(day), limit)))
+            if not matches:
+                console.print(f"No match in {address} ended on {day}." if day else f"No match is in {address} yet.")
+            for match in matches:
                 console.print(
                     f"{match.end}  {match.room_id}  {' · '.join(match.seats)}  "
                     f"({match.reason}, {match.rounds} rounds, {match.actions} actions)"
@@ -331,6 +336,8 @@ def inspect(
     _language: Language = None,
 ) -> None:
     """Show a room as it stood at a version: hands, melds, piles and scores."""
+    if archive is not None and operator:
+        raise typer.BadParameter("a room is read from --archive or by --operator")
 
     async def work() -> None:
         if archive is not None:
@@ -349,9 +356,15 @@ def inspect(
 
 @app.command(name="bot-key")
 def bot_key_command(
-    bot: Annotated[str, typer.Argument(help="The profile, as it stands in RAMI_BOT_SERVICES.")],
+    bot: Annotated[str, typer.Argument(callback=bot_profile, help="The profile, as it stands in RAMI_BOT_SERVICES.")],
     secret: Annotated[
-        str, typer.Option(envvar="RAMI_SERVICE_SECRET", show_default=False, help="What the cluster's services share.")
+        str,
+        typer.Option(
+            callback=service_secret,
+            envvar="RAMI_SERVICE_SECRET",
+            show_default=False,
+            help="What the cluster's services share.",
+        ),
     ] = DEVELOPMENT_SERVICE_SECRET,
 ) -> None:
     """Print the key by which somebody's bot service knows the calls of this cluster. It opens nothing here."""
@@ -373,18 +386,6 @@ def settings(*, markdown: Annotated[bool, typer.Option("--markdown", help="The t
             make_console().print(draw_settings(found))
 
     run_command(work())
-
-
-def _replay_file(source: str) -> Path | None:
-    """The file that is meant; None for the id of a room, which has neither dots nor slashes."""
-    file = Path(source)
-    if file.is_file():
-        return file
-    if file.is_dir():
-        raise typer.BadParameter(f"is a folder, not a replay file: {source}")
-    if "/" in source or "." in source:
-        raise typer.BadParameter(f"no such file: {source}")
-    return None
 
 
 def main() -> None:

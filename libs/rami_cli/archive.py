@@ -6,6 +6,7 @@ In it is a folder for each day on which matches ended, and in that a summary and
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SUMMARY_SUFFIX: Final = ".summary.json"
 REPLAY_SUFFIX: Final = ".replay.json"
+
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class ArchivedMatch(NamedTuple):
@@ -61,6 +64,7 @@ class ArchiveReader:
 
     def __init__(self, address: str) -> None:
         """Raises ArchiveError for an address that nothing here can reach."""
+        self._address = address
         self._files: Any
         try:
             self._files, self._root = fsspec.core.url_to_fs(address)
@@ -68,8 +72,11 @@ class ArchiveReader:
             raise ArchiveError(f"{address}: {error}") from error
 
     def matches(self, day: str | None = None) -> Iterator[ArchivedMatch]:
-        """The matches, last day first; of one day only if it is given. Raises BadFileError for a broken summary."""
-        for folder in [day] if day else self._days():
+        """The matches, last day first; of one day only if it is given.
+
+        Raises ArchiveError where there is no archive, and BadFileError for a broken summary.
+        """
+        for folder in [name for name in self._days() if day in (None, name)]:
             for path in sorted(self._names(f"{self._root}/{folder}"), reverse=True):
                 if path.endswith(SUMMARY_SUFFIX):
                     yield self._summary(folder, path)
@@ -83,16 +90,17 @@ class ArchiveReader:
                     return json_format.Parse(self._files.cat_file(path), game.GetReplayResponse())
                 except (UnicodeDecodeError, json_format.ParseError) as error:
                     raise BadFileError(path, "is no replay") from error
-        raise ArchiveError(f"no match of the room {room_id} is in the archive")
+        raise ArchiveError(f"no match of the room {room_id} is in the archive {self._address}")
 
     def _days(self) -> list[str]:
-        return sorted((Path(path).name for path in self._names(self._root)), reverse=True)
+        """The folders of the archive, last day first. Raises ArchiveError where nothing was ever archived."""
+        if not self._files.isdir(self._root):
+            raise ArchiveError(f"no archive is at {self._address}: the first match that ends there makes it")
+        names = (Path(path).name for path in self._names(self._root))
+        return sorted(filter(_DAY.fullmatch, names), reverse=True)
 
     def _names(self, folder: str) -> list[str]:
-        try:
-            return [str(path) for path in self._files.ls(folder, detail=False)]
-        except FileNotFoundError:
-            return []
+        return [str(path) for path in self._files.ls(folder, detail=False)]
 
     def _summary(self, day: str, path: str) -> ArchivedMatch:
         try:

@@ -58,6 +58,10 @@ def position_lines(replay: game.GetReplayResponse, version: int | None) -> list[
     names = replay_names(replay)
     for moment_version, moment in _moments(replay):
         if version is not None and moment_version > version:
+            if found is None:
+                raise InspectionError(
+                    f"no cards were dealt at version {version}: the first deal is version {moment_version}"
+                )
             break
         # The walk goes on changing its match.
         found = moment_version, moment._replace(match=moment.match.copy())

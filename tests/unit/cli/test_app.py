@@ -63,11 +63,67 @@ def test_every_command_explains_itself(command: str) -> None:
         ["play", "--game", "host:1", "--code", "ABCDEF", "--queue"],
         ["play", "--game", "host:1", "--pace", "fast"],
         ["play", "--game", "host:1", "--queue", "--pace", "hasty"],
+        ["play", "--pace", "normal"],
+        ["play", "--token", "x"],
+        ["play", "--matchmaking", "host:2"],
+        ["play", "--game", "host:1", "--queue", "--level", "hard"],
+        ["play", "--game", "host:1", "--code", "ABCDEF", "--level", "hard"],
+        ["play", "--game", "host:1", "--code", "ABCDEF", "--seats", "2"],
+        ["play", "--game", "host:1", "--code", "ABCDEF", "--target", "50"],
+        ["replay", ""],
+        ["replays", "archive", "--day", "yesterday"],
+        ["replays", "archive", "--day", "20261130"],
+        ["replays", "archive", "--day", ""],
+        ["replays", "archive", "--save", "file"],
+        ["replays", "archive", "p0-abcdefgh23456723", "--day", "2026-11-30"],
+        ["inspect", "p0-abcdefgh23456723", "--archive", "archive", "--operator"],
+        ["bot-key", ""],
+        ["bot-key", " magpie"],
+        ["bot-key", "magpie,monk"],
+        ["bot-key", "magpie", "--secret", "short"],
         ["deal"],
     ],
 )
 def test_a_wrong_command_line_ends_with_2(arguments: list[str]) -> None:
     assert RUN.invoke(app, arguments).exit_code == 2
+
+
+def test_a_token_of_the_environment_is_no_wrong_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+
+    async def run_play(options: object) -> None:
+        seen.append(options)
+
+    monkeypatch.setattr(app_module, "run_play", run_play)
+    assert RUN.invoke(app, ["play"], env={"RAMI_TOKEN": "x"}).exit_code == 0
+    assert len(seen) == 1
+
+
+def test_a_bot_key_of_the_built_in_secret_says_so() -> None:
+    built_in = RUN.invoke(app, ["bot-key", "magpie"], env={"RAMI_SERVICE_SECRET": None})
+    own = RUN.invoke(app, ["bot-key", "magpie"], env={"RAMI_SERVICE_SECRET": "s" * 32})
+    assert (built_in.exit_code, own.exit_code) == (0, 0)
+    assert "development" in built_in.stderr
+    assert own.stderr == ""
+    assert {len(built_in.stdout.strip()), len(own.stdout.strip())} == {64}
+
+
+def test_a_room_alone_is_looked_up_in_the_archive_of_the_environment(tmp_path: Path) -> None:
+    room = "p0-abcdefgh23456723"
+    result = RUN.invoke(app, ["replays", room], env={"RAMI_ARCHIVE_URL": str(tmp_path)})
+    assert result.exit_code == 1
+    assert f"no match of the room {room}" in " ".join(result.output.split())
+
+
+def test_an_archive_without_matches_says_so(tmp_path: Path) -> None:
+    missing = RUN.invoke(app, ["replays", str(tmp_path / "typo")])
+    assert missing.exit_code == 1
+    assert "no archive is at" in " ".join(missing.output.split())
+    (tmp_path / "notes.txt").write_text("not of the archive")
+    for arguments, word in ((["replays"], "yet"), (["replays", "--day", "2026-11-30"], "2026-11-30")):
+        empty = RUN.invoke(app, [*arguments, str(tmp_path)])
+        assert empty.exit_code == 0, empty.output
+        assert word in empty.output
 
 
 def test_demo_hands_its_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
