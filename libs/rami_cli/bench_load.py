@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from rami_cli.bench_harness import BenchError
 from rami_cli.bench_report import bench_progress, quantile, save_plot, write_report
 from rami_cli.load_player import ACT, STEPS, LoadPlayer, LoadRecord
 from rami_cli.screen import make_console
@@ -50,7 +51,10 @@ class LoadBench:
 
 
 async def run_load_bench(plan: LoadBench, folder: Path) -> None:
-    """Plays, showing progress; then the table, and where the figures are. Raises OSError for an unwritable folder."""
+    """Plays, showing progress; then the table, and where the figures are.
+
+    Raises OSError for an unwritable folder, and BenchError after all that when nothing that was tried has worked.
+    """
     console = make_console()
     settings = {key: value for key, value in asdict(plan).items() if key != "tokens"}
     write_report(folder, PART, settings, ())
@@ -86,6 +90,8 @@ async def run_load_bench(plan: LoadBench, folder: Path) -> None:
     plot = save_plot(folder, PART, lambda axes: draw_latency(axes, record), console)
     if plot is not None:
         console.print(f"Plot: {plot}")
+    if record.errors and not any(record.seconds.values()):
+        raise BenchError(f"nobody got as far as to a table: {', '.join(record.errors)}")
 
 
 def _player(plan: LoadBench, number: int, record: LoadRecord) -> LoadPlayer:

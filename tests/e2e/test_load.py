@@ -46,7 +46,8 @@ async def test_too_few_tokens_are_refused_before_anything_is_done(tmp_path: Path
 
 
 async def test_a_cluster_that_is_away_is_told_as_errors(tmp_path: Path) -> None:
-    code, output = await load(tmp_path, "--players=1", "--minutes=0.01", "--target=127.0.0.1:1")
-    assert code == 0, output
+    code, output = await load(tmp_path, "--players=1", "--minutes=0.05", "--target=127.0.0.1:1")
+    assert code == 1, output
+    assert "nobody got as far as to a table: UNAVAILABLE" in " ".join(output.split())
     report = json.loads((tmp_path / "load.json").read_text())
     assert [row["count"] for row in report["results"] if row["kind"] == "step"] == [0, 0, 0, 0]
