@@ -125,9 +125,6 @@ class ServiceSettings(BaseSettings):
 
     game_address: str = Field(default="127.0.0.1:7001", min_length=1, description="gRPC target of the game service.")
     ai_address: str = Field(default="127.0.0.1:7002", min_length=1, description="gRPC target of the AI service.")
-    matchmaking_address: str = Field(
-        default="127.0.0.1:7003", min_length=1, description="gRPC target of the matchmaking service."
-    )
 
     tls_cert_file: str | None = Field(default=None, description="Certificate chain (PEM) of this service.")
     tls_key_file: str | None = Field(default=None, description="Private key (PEM) of this service.")

@@ -60,7 +60,7 @@ def test_settings_exist_and_are_accepted(name: str, monkeypatch: pytest.MonkeyPa
     assert loaded.metrics_port == settings.model_fields["metrics_port"].default
     assert seconds(SERVICES[name]["stop_grace_period"]) > loaded.drain_grace_seconds + 1
     assert "RAMI_PORT" in told, "the image's health check asks there"
-    for address in (loaded.game_address, loaded.ai_address, loaded.matchmaking_address):
+    for address in (loaded.game_address, loaded.ai_address):
         service, _, port = address.removeprefix("dns:///").partition(":")
         assert int(port) == OURS[service][1].model_fields["port"].default
 

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ai_decision.config import AiSettings
+from game_state.config import GameSettings
+from matchmaking.config import MatchmakingSettings
+from rami_cli.edge_settings import EdgeSettings
 from rami_kit.resp import Address
 from rami_kit.settings import (
     DEVELOPMENT_JWT_SECRET,
@@ -210,3 +216,11 @@ def test_a_subclass_adds_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = load(monkeypatch, Own, mode="development", guests_allowed="true")
     assert (settings.port, settings.guests_allowed) == (7001, True)
     assert "RAMI_GUESTS_ALLOWED" in {row.env for row in describe_settings(Own)}
+
+
+def test_every_setting_is_read_by_something() -> None:
+    root = Path(__file__).parents[3]
+    sources = [path.read_text() for folder in ("libs", "services") for path in (root / folder).glob("*/*.py")]
+    read = {name for source in sources for name in re.findall(r"\.([a-z0-9_]+)\b", source)}
+    for settings in (GameSettings, AiSettings, MatchmakingSettings, EdgeSettings):
+        assert settings.model_fields.keys() <= read, settings.__name__
