@@ -43,7 +43,6 @@ PUBLIC_SERVICES: Final = {
 }
 """What players may call, by the kind of service that answers. Health is that of the game: no game, no service."""
 
-MAX_HEADERS_KB: Final = 16
 BUFFER_BYTES: Final = 256 * 1024
 DEFAULT_ADMIN: Final = Endpoint("127.0.0.1", 9901)
 

@@ -88,6 +88,7 @@ class Admission:
         self._max_streams_each = max_streams_per_player
         self._streams: dict[str, int] = {}
         self._open_streams = 0
+        """Streams that count against the cap of the process."""
         self._limited = metrics.limited
         self._limited.prepare(
             (RATE_PER_PLAYER, RATE_PER_ADDRESS, STREAMS_PER_PLAYER, STREAMS_PER_ADDRESS, STREAMS_PER_PROCESS)
@@ -105,11 +106,6 @@ class Admission:
             max_streams=settings.max_streams,
             max_streams_per_player=settings.max_streams_per_player,
         )
-
-    @property
-    def open_streams(self) -> int:
-        """Streams that count against the cap of the process."""
-        return self._open_streams
 
     def admit(self, access: Access, context: Context, own_rate: Buckets | None = None) -> Visit:
         """Lets a call in; its caller is the current one from now on.

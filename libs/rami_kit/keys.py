@@ -43,7 +43,7 @@ JOIN_CODE_LENGTH: Final = 6
 CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Base 32 without I, L, O and U, which people misread."""
 
-_ROOM_ID: Final = re.compile(r"p(0|[1-9][0-9]{0,3})-([a-z2-7]{16})", re.ASCII)
+_ROOM_ID: Final = re.compile(rf"p(0|[1-9][0-9]{{0,3}})-([a-z2-7]{{{ROOM_TOKEN_LENGTH}}})", re.ASCII)
 _JOIN_CODE: Final = re.compile(rf"[{CROCKFORD}]+", re.ASCII)
 _MISREAD: Final = str.maketrans({"I": "1", "L": "1", "O": "0"})
 _BETWEEN: Final = re.compile(r"[\s\u200b-\u200d\u2010-\u2015\u2060\ufeff-]+")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 FINGERPRINT_BYTES: Final = 8
 """Of what a creator asked for, to tell a repeat from another wish under the same id."""
-_TOKEN_BYTES: Final = 10
+_TOKEN_BYTES: Final = keys.ROOM_TOKEN_LENGTH * 5 // 8
+"""Of which base 32 makes the random part of an id."""
 _CODE_ATTEMPTS: Final = 8
 
 
