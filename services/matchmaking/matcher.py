@@ -16,14 +16,19 @@ as possible sit down, then at as large a table as possible.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from functools import partial
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from matchmaking.pools import Pool
 from matchmaking.tickets import BotProfile, BotWishes, MatchPolicy, PoolKey, Table, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+_order: Final = attrgetter("order")
 
 
 class Matcher:
@@ -33,6 +38,8 @@ class Matcher:
         self._policy = policy
         self._tickets: dict[str, Ticket] = {}
         self._pools: dict[PoolKey, Pool] = {}
+        self._pool_keys: list[PoolKey] = []
+        """Those of all pools, in their order: sorting thousands for each look at the queue would hold everybody up."""
         self._pools_of: dict[str, list[Pool]] = {}
         """The pools that a ticket is in, in the order of its wishes; none while it rests until its not_before_ms."""
         self._changed: set[str] = set()
@@ -58,9 +65,9 @@ class Matcher:
     def __iter__(self) -> Iterator[Ticket]:
         return iter(self._tickets.values())
 
-    def pools(self) -> Iterator[tuple[PoolKey, Pool]]:
-        """Every pool with tickets in it. Tickets that rest are in none."""
-        return iter(self._pools.items())
+    def pool_keys(self) -> list[PoolKey]:
+        """Every pool with tickets in it, in its order. Tickets that rest are in none."""
+        return self._pool_keys.copy()
 
     def pool(self, key: PoolKey) -> Pool | None:
         """A pool; None where nobody is in it."""
@@ -89,6 +96,7 @@ class Matcher:
             pool.remove(ticket)
             if not pool:
                 del self._pools[pool.key]
+                del self._pool_keys[bisect_left(self._pool_keys, pool.key.order, key=_order)]
         return ticket
 
     def next_moment(self) -> int | None:
@@ -168,6 +176,7 @@ class Matcher:
                 pool = self._pools.get(key)
                 if pool is None:
                     pool = self._pools[key] = Pool(key, self._policy)
+                    insort(self._pool_keys, key, key=_order)
                 pool.add(ticket)
                 if ticket.ticket_id in self._open:
                     pool.open(ticket)

@@ -47,10 +47,10 @@ class QueueReport:
         self._pools: dict[PoolKey, tuple[float, PoolReport]] = {}
 
     async def waiting_pools(self) -> list[PoolKey]:
-        """Every pool with players in it, ascending by seats, then by rules."""
+        """Every pool with players in it, in its order."""
         if time.monotonic() - self._listed_at >= FRESH_SECONDS:
             await self._index.refresh()
-            self._listed = sorted((key for key, _ in self._index.matcher.pools()), key=pool_order)
+            self._listed = self._index.matcher.pool_keys()
             self._listed_at = time.monotonic()
             self._pools = {key: kept for key, kept in self._pools.items() if _fresh(kept[0])}
         return self._listed
@@ -95,15 +95,8 @@ def median_wait(waits: Sequence[int], ages: Sequence[int]) -> int | None:
     return None
 
 
-def pool_order(key: PoolKey) -> tuple[int, int, bool, bool, int, int]:
-    """Sorts pools for players."""
-    rules, tempo = key.rules, key.tempo
-    pace = (tempo.turn_limit_ms, tempo.round_interval_ms)
-    return key.seats, rules.target_score, rules.ace_high, rules.discard_to_win, *pace
-
-
 def _fresh(since: float) -> bool:
     return time.monotonic() - since < FRESH_SECONDS
 
 
-__all__ = ["PoolReport", "QueueReport", "median_wait", "pool_order"]
+__all__ = ["PoolReport", "QueueReport", "median_wait"]

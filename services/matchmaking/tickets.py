@@ -46,6 +46,13 @@ class PoolKey(NamedTuple):
     tempo: Tempo = DEFAULT_TEMPO
 
     @property
+    def order(self) -> tuple[int, int, bool, bool, int, int]:
+        """Sorts pools for players, and is another for each: by seats, then by rules, then by tempo."""
+        rules, tempo = self.rules, self.tempo
+        pace = (tempo.turn_limit_ms, tempo.round_interval_ms)
+        return self.seats, rules.target_score, rules.ace_high, rules.discard_to_win, *pace
+
+    @property
     def name(self) -> str:
         """A short name for keys, such as "4:100" or "2:50ad"; at another tempo with its times in ms: "2:50t0r4000"."""
         rules, tempo = self.rules, self.tempo

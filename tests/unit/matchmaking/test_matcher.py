@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
 
 from matchmaking.matcher import Matcher, make_tables
-from matchmaking.tickets import BotProfile, MatchPolicy, Member, Table, Ticket
+from matchmaking.tickets import BotProfile, MatchPolicy, Member, PoolKey, Table, Tempo, Ticket
 from rami_engine.rules import RuleOptions
 
 POLICY = MatchPolicy()
@@ -253,7 +254,7 @@ def test_a_ticket_rests_until_its_time() -> None:
     assert matcher.next_moment() == NOW + 1000
     assert len(matcher) == 2
     assert names(matcher.run(NOW + 1000)) == [["a", "b"]]
-    assert (len(matcher), matcher.next_moment(), list(matcher.pools())) == (0, None, [])
+    assert (len(matcher), matcher.next_moment(), matcher.pool_keys()) == (0, None, [])
 
 
 def test_what_leaves_is_forgotten() -> None:
@@ -273,7 +274,29 @@ def test_a_ticket_that_comes_again_replaces_itself() -> None:
     matcher.add(ticket("a", player_counts=(3,)))
     matcher.add(ticket("b"))
     assert matcher.run(NOW + 60_000) == []
-    assert sorted(key[0] for key, _ in matcher.pools()) == [2, 3]
+    assert [key.seats for key in matcher.pool_keys()] == [2, 3]
+
+
+def test_pools_are_listed_in_order_while_tickets_come_and_go() -> None:
+    matcher = Matcher(POLICY)
+    rules = [RuleOptions(target, ace, end) for target in (50, 100, 7) for ace in (True, False) for end in (True, False)]
+    paces = (Tempo(), Tempo(0), Tempo(60_000, 5), Tempo(5))
+    chance = random.Random(5)
+    wanted = [PoolKey(seats, one, pace) for seats in (2, 3, 4) for one in rules for pace in paces]
+    assert len({key.order for key in wanted}) == len(wanted), "no two have the same place"
+    chance.shuffle(wanted)
+    left: set[PoolKey] = set()
+    for number, key in enumerate(wanted):
+        matcher.add(ticket(f"t{number}", player_counts=(key.seats,), rules=(key.rules,), tempo=key.tempo))
+        left.add(key)
+        if number % 3 == 2:
+            gone = chance.randrange(number)
+            matcher.remove(f"t{gone}")
+            left.discard(wanted[gone])
+        assert matcher.pool_keys() == sorted(left, key=lambda one: one.order)
+    listed = matcher.pool_keys()
+    matcher.remove(f"t{len(wanted) - 1}")
+    assert len(listed) == len(left), "who has asked keeps what was there"
 
 
 def test_a_pass_looks_at_what_changed_and_not_at_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
