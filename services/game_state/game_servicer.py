@@ -256,16 +256,22 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
     async def _rematch_room(
         self, old: Room, new_id: str, person: Person, number: int, key: RequestKey
     ) -> tuple[Room, int]:
-        """The room of a rematch with the caller in its old seat: created by the first, joined by the others."""
+        """The room of a rematch and the caller's seat there, the old one where it is free. The first call creates the
+        room, the others join it.
+        """
         seats = [Seat(bot=seat.bot) for seat in old.seats]
         seats[number] = Seat(player_id=person.player_id, name=person.name)
         if not old.rematch_room_id:
             room = await self._host(person, new_id, lobby.rematch_options(old.options), seats, old.room_id.encode())
             if room.version == 1 and room.host == person.player_id:
                 return room, number
-        changed = await self._parts.changer.change(
-            new_id, lambda draft: lobby.join(draft, person, number, with_code=True), key
-        )
+
+        def judge(draft: Draft) -> int:
+            # A guest of the host may have sat down there, or a bot: any other seat is as good then.
+            wished = number if draft.room.seats[number].empty else None
+            return lobby.join(draft, person, wished, with_code=True)
+
+        changed = await self._parts.changer.change(new_id, judge, key)
         return changed.room, await self._seat_taken(changed, person.player_id)
 
     async def _host(

@@ -10,7 +10,7 @@ from rami.game.v1 import game_service_pb2 as pb
 from support.game_cluster import Refusal, game_cluster, refusal, request_id, room_options
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable
 
     from support.game_cluster import Cluster, Player
 
@@ -123,6 +123,27 @@ async def test_a_request_id_in_other_letters_is_the_same(twins: Cluster) -> None
     new = (await ann.call(ann.stub.Rematch, rematch)).room
     rematch.request_id = rematch.request_id.upper()
     assert (await ann.call(ann.stub.Rematch, rematch)).room.version == new.version
+
+
+async def test_who_comes_to_a_rematch_takes_another_seat_where_a_guest_has_the_old_one(twins: Cluster) -> None:
+    ann, bob, cid = twins.player("ann"), twins.player("bob", 1), twins.player("cid")
+    room_id = (await ann.create(room_options(3))).room_id
+    for player in (bob, cid):
+        await player.join(room_id)
+    await ann.start(room_id)
+    for player in (ann, bob, cid):
+        await player.leave(room_id)
+
+    def rematch(player: Player) -> Awaitable[pb.RematchResponse]:
+        return player.call(player.stub.Rematch, pb.RematchRequest(request_id=request_id(), room_id=room_id))
+
+    new = (await rematch(ann)).room
+    guest = await twins.player("eve").join_with(new.join_code)
+    assert guest.seat == 1, "bob's"
+    assert (await rematch(bob)).seat == 2
+    assert (await refusal(rematch(cid)))[:2] == ("FAILED_PRECONDITION", "ROOM_FULL")
+    seats = (await ann.room(new.room_id)).seats
+    assert [seat.player.player_id for seat in seats] == [ann.id, twins.player("eve").id, bob.id]
 
 
 async def test_a_match_has_one_rematch_also_once_its_room_has_closed(twins: Cluster) -> None:
