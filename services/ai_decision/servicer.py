@@ -21,6 +21,7 @@ from rami_bots import BOTS, Bot, UnknownBot, find_bot
 from rami_engine import RULES_ID, RULES_VERSION
 from rami_kit.errors import INTERNAL_TEXT, InvalidRequest, RamiError, reasons, refused, to_status
 from rami_kit.interceptor import DEADLINE_SLACK_SECONDS
+from rami_kit.paging import page_size, wrong_page_token
 from rami_kit.tracing import span
 
 if TYPE_CHECKING:
@@ -81,10 +82,9 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         self, request: messages.ListBotsRequest, _context: grpc.aio.ServicerContext[Any, Any]
     ) -> messages.ListBotsResponse:
         """Lists the bots, weakest first. A page token is the number of bots before the page."""
-        if not 0 <= request.page_size <= MAX_PAGE_SIZE:
-            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        size = page_size(request.page_size, MAX_PAGE_SIZE, MAX_PAGE_SIZE)
         begin = _page_begin(request.page_token)
-        end = begin + (request.page_size or MAX_PAGE_SIZE)
+        end = begin + size
         return messages.ListBotsResponse(
             bots=[
                 messages.Bot(bot=bot.id, display_name=bot.display_name, description=bot.description)
@@ -198,4 +198,4 @@ def _page_begin(token: str) -> int:
         return 0
     if token.isascii() and token.isdigit() and len(token) <= len(str(len(BOTS))) and 0 < int(token) < len(BOTS):
         return int(token)
-    raise InvalidRequest("page_token", "must be from the previous answer")
+    raise wrong_page_token()

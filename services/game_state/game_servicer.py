@@ -19,11 +19,12 @@ from game_state.requests import request_key
 from game_state.room import Seat, Status
 from game_state.seats import require_seat
 from game_state.streams import RoomStream, StreamParts, require_room_id
-from game_state.validation import bot_seats, page_size, room_filter, room_options
+from game_state.validation import bot_seats, room_filter, room_options
 from rami.game.v1 import game_service_pb2 as pb
 from rami.game.v1 import game_service_pb2_grpc
 from rami_kit.auth import current_caller
 from rami_kit.errors import InvalidRequest, StoreUnavailable, reasons, refused
+from rami_kit.paging import page_size, wrong_page_token
 from rami_wire import encode_field
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         size = page_size(request.page_size, DEFAULT_ROOMS_PAGE, MAX_ROOMS_PAGE)
         profiles = self._parts.roster.profiles
         if request.page_token and request.page_token not in profiles:
-            raise InvalidRequest("page_token", "must be a token that a page has given")
+            raise wrong_page_token()
         # A token is the last id of the page before.
         first = profiles.index(request.page_token) + 1 if request.page_token else 0
         page = profiles[first : first + size]

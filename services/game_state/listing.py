@@ -20,6 +20,7 @@ from game_state.room import Status
 from rami.game.v1 import game_service_pb2, room_pb2
 from rami_kit import keys
 from rami_kit.errors import InvalidRequest, StoreError
+from rami_kit.paging import wrong_page_token
 
 if TYPE_CHECKING:
     from game_state.repository import RoomRepository
@@ -169,5 +170,5 @@ def _parse_token(page_token: str) -> _Entry | None:
     created, _, rest = page_token.partition(".")
     token, _, partition = rest.partition(".")
     if not all(text.isascii() and text.isdigit() and len(text) < 16 for text in (created, partition)):
-        raise InvalidRequest("page_token", "must be a token that a page has given")
+        raise wrong_page_token()
     return _Entry(int(created), token, int(partition))

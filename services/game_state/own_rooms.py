@@ -20,7 +20,8 @@ from game_state.room import Status
 from game_state.scripts import NOTE_OWN_ROOM
 from rami.game.v1 import event_pb2, game_service_pb2
 from rami_kit import keys
-from rami_kit.errors import InvalidRequest, StoreError
+from rami_kit.errors import StoreError
+from rami_kit.paging import wrong_page_token
 
 if TYPE_CHECKING:
     from typing import Any
@@ -137,5 +138,5 @@ def _parse_token(page_token: str) -> _Entry | None:
         return None
     created, _, room_id = page_token.partition(".")
     if not (created.isascii() and created.isdigit() and len(created) < 16) or keys.parse_room_id(room_id) is None:
-        raise InvalidRequest("page_token", "must be a token that a page has given")
+        raise wrong_page_token()
     return _Entry(int(created), room_id)

@@ -14,7 +14,8 @@ from game_state.projection import match_result_message, seat_to_proto, timestamp
 from game_state.steps import Dealt, Played
 from rami.game.v1 import event_pb2, game_service_pb2, replay_pb2
 from rami_engine import RULES_ID, RULES_VERSION
-from rami_kit.errors import InvalidRequest, reasons, refused
+from rami_kit.errors import reasons, refused
+from rami_kit.paging import wrong_page_token
 from rami_wire import action_to_proto, guards_to_proto, options_to_proto
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def _first_version(page_token: str, room: Room) -> int:
     if not page_token:
         return 1
     if not (page_token.isascii() and page_token.isdigit() and len(page_token) < 20):
-        raise InvalidRequest("page_token", "must be a token that a page has given")
+        raise wrong_page_token()
     version = int(page_token)
     if not 1 <= version <= room.version:
-        raise InvalidRequest("page_token", "must be a token that a page has given")
+        raise wrong_page_token()
     return version
 
 

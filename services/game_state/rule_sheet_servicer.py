@@ -12,8 +12,8 @@ from game_state.rule_sheets import negotiate
 from rami.game.v1 import rule_sheet_service_pb2 as pb
 from rami.game.v1.rule_sheet_service_pb2_grpc import RuleSheetServiceServicer
 from rami_engine import RuleOptions
-from rami_kit.errors import InvalidRequest
 from rami_kit.languages import is_well_formed
+from rami_kit.paging import page_size, wrong_page_token
 from rami_wire.rules import options_from_proto
 
 if TYPE_CHECKING:
@@ -42,13 +42,12 @@ class RuleSheetServicer(RuleSheetServiceServicer):
         A page token is the last locale of the page before, so it stays good when languages are added.
         Raises InvalidRequest for a page size outside 0..100 and for a token that no answer has given out.
         """
-        if not 0 <= request.page_size <= MAX_PAGE_SIZE:
-            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        size = page_size(request.page_size, MAX_PAGE_SIZE, MAX_PAGE_SIZE)
         if request.page_token and not is_well_formed(request.page_token):
-            raise InvalidRequest("page_token", "must come from the previous answer")
+            raise wrong_page_token()
         infos = self._sheets.infos
         start = bisect_right(infos, request.page_token, key=lambda info: info.locale)
-        end = min(len(infos), start + (request.page_size or MAX_PAGE_SIZE))
+        end = min(len(infos), start + size)
         token = infos[end - 1].locale if end < len(infos) else ""
         return pb.ListRuleSheetsResponse(sheets=infos[start:end], next_page_token=token)
 

@@ -68,10 +68,3 @@ def bot_seats(
         require_profile(change.bot, profiles)
         bots[change.seat] = change.bot
     return bots
-
-
-def page_size(asked: int, default: int, most: int) -> int:
-    """The size of a page. Raises InvalidRequest for a negative one or one above the most."""
-    if not 0 <= asked <= most:
-        raise InvalidRequest("page_size", f"must be within 0..{most}")
-    return asked or default

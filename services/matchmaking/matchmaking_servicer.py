@@ -27,6 +27,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
 from rami_kit.auth import current_caller
 from rami_kit.errors import InvalidRequest, RamiError, reasons, refused, shutting_down
+from rami_kit.paging import page_size
 from rami_wire.rules import options_to_proto
 
 if TYPE_CHECKING:
@@ -170,9 +171,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
 
     async def GetQueue(self, request: messages.GetQueueRequest, _context: Context) -> messages.GetQueueResponse:
         """Tells how many wait for which table, how long that took others, and how long it may take."""
-        size = request.page_size or DEFAULT_PAGE_SIZE
-        if not 1 <= size <= MAX_PAGE_SIZE:
-            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        size = page_size(request.page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
         first = parse_page_token(request.page_token) if request.page_token else 0
         if request.player_counts:
             rules = parse_rules(request.rules, "rules")

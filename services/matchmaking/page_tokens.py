@@ -7,7 +7,7 @@ import binascii
 import struct
 from typing import Final
 
-from rami_kit.errors import InvalidRequest
+from rami_kit.paging import wrong_page_token
 
 _PAGE_TOKEN: Final = struct.Struct(">I")
 
@@ -23,7 +23,7 @@ def parse_page_token(token: str) -> int:
         raw = base64.b64decode(token, altchars=b"-_", validate=True)
         (first,) = _PAGE_TOKEN.unpack(raw)
     except (binascii.Error, ValueError, struct.error):
-        raise InvalidRequest("page_token", "must be the token of a previous answer") from None
+        raise wrong_page_token() from None
     return int(first)
 
 

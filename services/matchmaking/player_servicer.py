@@ -14,6 +14,7 @@ from rami.matchmaking.v1 import player_service_pb2_grpc
 from rami_kit.auth import GUEST_SUBJECT, PLAYER_ISSUER, current_caller, player_id
 from rami_kit.errors import InvalidRequest, reasons, refused
 from rami_kit.names import checked_name
+from rami_kit.paging import page_size
 from rami_kit.rates import Buckets
 
 if TYPE_CHECKING:
@@ -106,9 +107,7 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         """A page of the leaderboard as it is now; a rank that changes between pages may show twice or not
         at all.
         """
-        size = request.page_size or DEFAULT_PAGE_SIZE
-        if not 1 <= size <= MAX_PAGE_SIZE:
-            raise InvalidRequest("page_size", f"must be within 0..{MAX_PAGE_SIZE}")
+        size = page_size(request.page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
         if request.around_me and request.page_token:
             raise InvalidRequest("around_me", "must not be set with a page_token, which goes on from its page")
         caller = current_caller().player_id

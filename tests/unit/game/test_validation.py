@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from game_state.validation import bot_seats, page_size, room_options
+from game_state.validation import bot_seats, room_options
 from rami.game.v1 import game_service_pb2, room_pb2, rules_pb2
 from rami_engine import OptionsError, RuleOptions
 from rami_kit.errors import InvalidRequest, RamiError, from_engine_error, reason_name
@@ -123,12 +123,3 @@ def test_a_bot_needs_a_seat_of_its_own_and_a_known_profile(seats: list[game_serv
     with pytest.raises(RamiError) as caught:
         bot_seats(seats, "bots", 3, PROFILES)
     assert reason_name(caught.value.reason) == reason
-
-
-def test_pages_have_a_size_within_the_range_and_a_default() -> None:
-    assert page_size(0, 20, 100) == 20
-    assert page_size(1, 20, 100) == 1
-    assert page_size(100, 20, 100) == 100
-    for wrong in (-1, 101):
-        with pytest.raises(InvalidRequest):
-            page_size(wrong, 20, 100)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rami_kit.backoff import Backoff
+from rami_kit.errors import InvalidRequest
 from rami_kit.logs import configure_logging
+from rami_kit.paging import page_size
 from rami_kit.redis_store import StoreClock
 
 if TYPE_CHECKING:
@@ -78,3 +80,12 @@ def test_a_clock_that_was_set_is_followed_even_by_a_slow_answer(monkeypatch: pyt
     clock.adjust(5000.0, 1.0, 2.0)
     monotonic.now = 1.5
     assert clock.now() == 5000.0
+
+
+def test_pages_have_a_size_within_the_range_and_a_default() -> None:
+    assert page_size(0, 20, 100) == 20
+    assert page_size(1, 20, 100) == 1
+    assert page_size(100, 20, 100) == 100
+    for wrong in (-1, 101):
+        with pytest.raises(InvalidRequest):
+            page_size(wrong, 20, 100)
