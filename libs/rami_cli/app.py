@@ -19,6 +19,7 @@ from rami_cli.checking import archive_and_room, archive_day, bot_profile, check_
 from rami_cli.cluster import Cluster, ClusterOptions
 from rami_cli.connecting import connect_to_look
 from rami_cli.demo import DemoOptions, run_demo
+from rami_cli.edge_child import page_of
 from rami_cli.edge_process import run_edge
 from rami_cli.inspecting import position_lines, read_from_store
 from rami_cli.lines import LineReader
@@ -119,6 +120,8 @@ async def _up(options: ClusterOptions, *, as_json: bool) -> None:
             for name, address in addresses.items():
                 if address is not None:
                     console.print(f"{name:<14} {_listed(address)}")
+            if cluster.addresses.edge is not None:
+                console.print(f"{'page':<14} {page_of(cluster.addresses.edge)}")
             console.print(f"{'logs':<14} {cluster.log_folder}")
             console.print("Ready. Ctrl-C stops everything.")
         try:

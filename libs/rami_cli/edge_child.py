@@ -52,5 +52,13 @@ def edge_child(
     return ChildSpec("edge", command, {**defaults, **os.environ, **environment, **fixed}, _pinned)
 
 
+def page_of(edge: str) -> str:
+    """Where a browser finds the table that an edge at this address serves; where it serves none, what there is to do."""
+    if not os.environ.get("RAMI_EDGE_STATIC_FOLDER") and not WEB_FOLDER.is_dir():
+        return "not built yet: make web, and start again"
+    scheme = "https" if os.environ.get("RAMI_EDGE_TLS_CERT_FILE") else "http"
+    return f"{scheme}://{edge}"
+
+
 def _pinned(ready: Ready) -> Mapping[str, str]:
     return {"RAMI_EDGE_PORT": str(ready["port"]), "RAMI_EDGE_METRICS_PORT": str(ready["metrics_port"])}

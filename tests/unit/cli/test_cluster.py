@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rami_cli import cluster as cluster_module
+from rami_cli import edge_child
 from rami_cli.cluster import DEFAULT_PORTS, Addresses, Cluster, ClusterError, ClusterOptions
 from rami_cli.edge_process import EdgeError
 from rami_cli.supervisor import Supervisor
@@ -101,6 +102,18 @@ async def test_only_the_first_replica_has_the_well_known_ports(
     }
     assert ports == {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103), "game-2": (0, 0)}
     assert DEFAULT_PORTS.keys() == {"game", "ai", "matchmaking"}
+
+
+def test_an_edge_without_a_page_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("RAMI_EDGE_STATIC_FOLDER", raising=False)
+    monkeypatch.setattr(edge_child, "WEB_FOLDER", tmp_path / "dist")
+    assert "make web" in edge_child.page_of("127.0.0.1:7000")
+    (tmp_path / "dist").mkdir()
+    assert edge_child.page_of("127.0.0.1:7000") == "http://127.0.0.1:7000"
+    monkeypatch.setattr(edge_child, "WEB_FOLDER", tmp_path / "other")
+    monkeypatch.setenv("RAMI_EDGE_STATIC_FOLDER", str(tmp_path))
+    monkeypatch.setenv("RAMI_EDGE_TLS_CERT_FILE", "chain.pem")
+    assert edge_child.page_of("play.example.com:443") == "https://play.example.com:443"
 
 
 async def test_an_edge_stands_in_front_of_every_replica(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
