@@ -53,7 +53,7 @@ def edge_child(
 
 
 def page_of(edge: str) -> str:
-    """Where a browser finds the table that an edge at this address serves; where it serves none, what there is to do."""
+    """Where a browser finds the table that an edge at this address serves; where it serves none, what to do."""
     if not os.environ.get("RAMI_EDGE_STATIC_FOLDER") and not WEB_FOLDER.is_dir():
         return "not built yet: make web, and start again"
     scheme = "https" if os.environ.get("RAMI_EDGE_TLS_CERT_FILE") else "http"
