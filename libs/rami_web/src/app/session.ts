@@ -8,7 +8,6 @@ import {
   fromHex,
   type Promised,
   RamiClient,
-  RamiError,
   type RenewGuestResponse,
   toHex,
   UnauthenticatedError,
@@ -82,16 +81,18 @@ export class Session {
   /** Makes sure that there is a player, with this name if one is given; a guest who is known takes it on. */
   async signIn(name: string, fallback: string): Promise<void> {
     const chosen = name.trim().slice(0, 32) || this.name;
-    if (chosen) write("name", chosen);
     await this.signingIn?.catch(() => {
       // Whoever began it is told.
     });
     const wanted = chosen || this.guest?.name || fallback;
-    if (this.guest?.name === wanted && !this.ageing) return;
-    this.signingIn ??= this.become(wanted).finally(() => {
-      this.signingIn = undefined;
-    });
-    await this.signingIn;
+    if (this.guest?.name !== wanted || this.ageing) {
+      this.signingIn ??= this.become(wanted).finally(() => {
+        this.signingIn = undefined;
+      });
+      await this.signingIn;
+    }
+    // Only now: a name that the server refuses would be tried again with everything that follows.
+    if (chosen) write("name", chosen);
   }
 
   /** Half of the token's life is over: time for the next one, while this one still counts. */
@@ -187,8 +188,4 @@ export class Session {
     const others = Object.entries(kept).filter(([id]) => id !== roomId);
     write("promised", Object.fromEntries([...others, [roomId, entry]].slice(-KEPT)));
   }
-}
-
-export function isRamiError(error: unknown): error is RamiError {
-  return error instanceof RamiError;
 }

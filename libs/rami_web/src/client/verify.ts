@@ -9,7 +9,7 @@ import type { Action } from "../gen/rami/game/v1/action_pb.ts";
 import type { GetReplayResponse } from "../gen/rami/game/v1/game_service_pb.ts";
 import type { ReplayHeader, ReplayRound } from "../gen/rami/game/v1/replay_pb.ts";
 import { MatchEndReason, type RoundResult } from "../gen/rami/game/v1/rules_pb.ts";
-import { ascending, type Card } from "./cards.ts";
+import type { Card } from "./cards.ts";
 import { deal, IllegalActionError, type Match, newMatch, play, type RoundOutcome } from "./rules.ts";
 import { deckForRound, sameBytes, sha256 } from "./shuffle.ts";
 
@@ -212,9 +212,4 @@ function checkEnd(header: ReplayHeader, match: Match): void {
 
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, index) => value === b[index]);
-}
-
-/** The cards of a hand in the order of the server. */
-export function handAt(moment: Moment, seat: number): Card[] {
-  return ascending(moment.match.hands[seat] ?? []);
 }
