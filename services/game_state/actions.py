@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from game_state import match
 from game_state.projection import encoded_legal_actions
 from game_state.requests import request_key
 from rami_engine import IllegalAction, MalformedAction, RulesError
-from rami_kit.errors import InvalidRequest, RamiError, from_engine_error, reason_name, reasons
+from rami_kit.errors import RamiError, from_engine_error, reason_name, reasons
+from rami_kit.request_ids import require_request_id
 from rami_wire import action_from_proto, encode_action
 
 if TYPE_CHECKING:
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from game_state.room import Room
     from rami.game.v1 import action_pb2
     from rami_kit.metrics import GameMetrics
-
-_UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
-
-
-def require_request_id(request_id: str, field: str = "request_id") -> str:
-    """The request id in lower case. Raises InvalidRequest for a text that is no UUID4."""
-    lowered = request_id.lower()  # no other letters become those of hex digits
-    if _UUID4.fullmatch(lowered) is None:
-        raise InvalidRequest(field, "must be a UUID version 4 in its canonical text form")
-    return lowered
 
 
 class ActionPlayer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from game_state import lobby
-from game_state.actions import next_legal_actions, require_request_id
+from game_state.actions import next_legal_actions
 from game_state.changes import find_repeat
 from game_state.events import CommittedStep
 from game_state.lobby import Person
@@ -25,6 +25,7 @@ from rami.game.v1 import game_service_pb2_grpc
 from rami_kit.auth import current_caller
 from rami_kit.errors import InvalidRequest, StoreUnavailable, reasons, refused
 from rami_kit.paging import page_size, wrong_page_token
+from rami_kit.request_ids import require_request_id
 from rami_wire import encode_field
 
 if TYPE_CHECKING:

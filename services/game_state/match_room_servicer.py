@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from game_state.actions import require_request_id
 from game_state.lobby import require_profile
 from game_state.room import Seat
 from game_state.validation import room_options
@@ -13,6 +12,7 @@ from rami.game.v1 import match_room_service_pb2 as pb
 from rami.game.v1 import match_room_service_pb2_grpc
 from rami_kit.errors import InvalidRequest
 from rami_kit.names import MAX_NAME_LENGTH
+from rami_kit.request_ids import require_request_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,6 +14,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import MAX_PLAYERS, MIN_PLAYERS, RuleOptions
 from rami_kit.auth import PLAYER_ID_LENGTH
 from rami_kit.errors import InvalidRequest, reasons, refused
+from rami_kit.request_ids import require_request_id
 from rami_kit.spans import span_ms
 from rami_wire.rules import options_from_proto, options_to_proto
 
@@ -30,15 +31,7 @@ MAX_RULES: Final = 8
 MAX_ATTRIBUTES: Final = 16
 MAX_ATTRIBUTE_KEY: Final = 64
 MAX_ATTRIBUTE_BYTES: Final = 2_048
-_UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
 _PLAYER_ID: Final = re.compile(rf"[a-z2-7]{{{PLAYER_ID_LENGTH}}}", re.ASCII)
-
-
-def parse_request_id(text: str) -> UUID:
-    """The id of a request. Raises InvalidRequest for anything but a UUID4 in its canonical form."""
-    if _UUID4.fullmatch(text.lower()) is None:
-        raise InvalidRequest("request_id", "must be a UUID version 4 in its canonical text form")
-    return UUID(text)
 
 
 def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, is_bot: Callable[[str], bool]) -> Ticket:
@@ -46,7 +39,7 @@ def ticket_from_request(request: messages.CreateTicketRequest, caller: Caller, i
 
     Raises InvalidRequest, OptionsError for a rule option outside its range, or RamiError BOT_NOT_FOUND.
     """
-    request_id = parse_request_id(request.request_id)
+    request_id = UUID(require_request_id(request.request_id))
     criteria = request.criteria
     if not criteria.player_counts:
         raise InvalidRequest("criteria.player_counts", "must name one number of seats or more")
@@ -180,7 +173,6 @@ def _set_span(span: Duration, milliseconds: int) -> None:
 __all__ = [
     "parse_counts",
     "parse_party",
-    "parse_request_id",
     "parse_rules",
     "parse_tempo",
     "ticket_from_request",

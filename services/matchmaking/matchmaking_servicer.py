@@ -13,7 +13,6 @@ from google.protobuf.duration_pb2 import Duration
 from matchmaking.criteria import (
     parse_counts,
     parse_party,
-    parse_request_id,
     parse_rules,
     parse_tempo,
     ticket_from_request,
@@ -28,6 +27,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
 from rami_kit.auth import current_caller
 from rami_kit.errors import InvalidRequest, RamiError, reasons, refused, shutting_down
 from rami_kit.paging import page_size
+from rami_kit.request_ids import require_request_id
 from rami_wire.rules import options_to_proto
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         self, request: messages.ConfirmTicketRequest, _context: Context
     ) -> messages.ConfirmTicketResponse:
         """Joins the party of a ticket that names the caller."""
-        parse_request_id(request.request_id)
+        require_request_id(request.request_id)
         ticket_id, caller = _checked_ticket_id(request.ticket_id), current_caller()
         skill = await self._players.skill_of(caller.player_id)
         queued = await self._store.confirm(ticket_id, Member(caller.player_id, caller.name, skill))
@@ -155,7 +155,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         self, request: messages.CancelTicketRequest, context: Context
     ) -> messages.CancelTicketResponse:
         """Leaves the queue. While a room is being created for the ticket, waits for what comes of it."""
-        parse_request_id(request.request_id)
+        require_request_id(request.request_id)
         ticket_id, player_id = _checked_ticket_id(request.ticket_id), current_caller().player_id
         cancelled = await self._cancel(ticket_id, player_id)
         if cancelled.state.state == CLAIMED:

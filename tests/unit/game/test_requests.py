@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from game_state.actions import require_request_id
 from game_state.changes import _judge
 from game_state.draft import Draft
 from game_state.lobby import Person, join, leave
 from game_state.requests import PLAYERS_REMEMBERED, REMEMBERED, RequestKey, RequestMemory, request_key
-from rami_kit.errors import InvalidRequest, RamiError, reason_name
-from support.game_cluster import request_id
+from rami_kit.errors import RamiError, reason_name
 from support.game_tables import EMPTY, TIMES, Table, table_options
 
 if TYPE_CHECKING:
@@ -146,28 +144,3 @@ def test_what_changes_nothing_is_not_remembered() -> None:
 
     assert not draft.changes
     assert draft.room.requests.find(key) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "not-a-uuid",
-        "00000000-0000-1000-8000-000000000000",  # version 1
-        "00000000-0000-4000-0000-000000000000",  # no variant of ours
-        "{8f14e45f-ceea-4a7b-9c1d-2f3a4b5c6d7e}",
-        "8f14e45fceea4a7b9c1d2f3a4b5c6d7e",
-        "8f14e45f-ceea-4a7b-9c1d-2f3a4b5c6d7e ",
-        "\uff18f14e45f-ceea-4a7b-9c1d-2f3a4b5c6d7e",  # a full-width digit
-        "x" * 10_000,
-    ],
-)
-def test_a_request_id_is_a_uuid_of_version_4(text: str) -> None:
-    with pytest.raises(InvalidRequest):
-        require_request_id(text)
-
-
-def test_the_case_of_a_request_id_does_not_matter() -> None:
-    text = request_id()
-
-    assert require_request_id(text.upper()) == require_request_id(text) == text

@@ -1,35 +1,16 @@
-"""Texts that come from outside: request ids, page tokens; and news that finds its watchers."""
+"""Texts that come from outside: page tokens; and news that finds its watchers."""
 
 from __future__ import annotations
 
-from uuid import uuid1, uuid4
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchmaking.criteria import parse_request_id, ticket_message
+from matchmaking.criteria import ticket_message
 from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.records import CANCELLED, TicketState
 from matchmaking.watchers import TicketWatchers
 from rami_kit.errors import InvalidRequest
 from rami_kit.instruments import Gauge
-
-
-def test_request_ids_are_canonical_uuid4s() -> None:
-    request_id = uuid4()
-    assert parse_request_id(str(request_id)) == request_id
-    for wrong in (
-        "",
-        "x",
-        str(uuid1()),
-        request_id.hex,
-        f"{{{request_id}}}",
-        f"{request_id}\n",
-        f"urn:uuid:{request_id}",
-    ):
-        with pytest.raises(InvalidRequest):
-            parse_request_id(wrong)
 
 
 @settings(deadline=None)
