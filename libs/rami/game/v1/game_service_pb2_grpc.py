@@ -270,9 +270,9 @@ class GameServiceServicer:
     def Rematch(self, request, context):
         """Asks for another match with the same options. The first call creates one new private room with the same
         bots and its caller as the host; every further call of those who held a seat joins it, in the same seat or, where
-        somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host starts
-        it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
-        names that room.
+        somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host
+        starts it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED.
+        There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND names that room.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

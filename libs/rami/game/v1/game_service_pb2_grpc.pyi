@@ -115,9 +115,9 @@ class GameServiceStub:
     Rematch: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.RematchResponse]
     """Asks for another match with the same options. The first call creates one new private room with the same
     bots and its caller as the host; every further call of those who held a seat joins it, in the same seat or, where
-    somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host starts
-    it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
-    names that room.
+    somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host
+    starts it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED.
+    There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND names that room.
     """
     ListBotProfiles: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]
     """Lists the bot profiles that may be seated, weakest first. Read only."""
@@ -209,9 +209,9 @@ class GameServiceAsyncStub(GameServiceStub):
     Rematch: _aio.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.RematchResponse]  # type: ignore[assignment]
     """Asks for another match with the same options. The first call creates one new private room with the same
     bots and its caller as the host; every further call of those who held a seat joins it, in the same seat or, where
-    somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host starts
-    it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
-    names that room.
+    somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host
+    starts it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED.
+    There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND names that room.
     """
     ListBotProfiles: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListBotProfilesRequest, _game_service_pb2.ListBotProfilesResponse]  # type: ignore[assignment]
     """Lists the bot profiles that may be seated, weakest first. Read only."""
@@ -390,9 +390,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.RematchResponse, _abc.Awaitable[_game_service_pb2.RematchResponse]]:
         """Asks for another match with the same options. The first call creates one new private room with the same
         bots and its caller as the host; every further call of those who held a seat joins it, in the same seat or, where
-        somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host starts
-        it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED. There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND
-        names that room.
+        somebody else has that, in another. It starts as the options say: by itself with auto_start, else when the host
+        starts it. FAILED_PRECONDITION MATCH_NOT_OVER, ROOM_FULL or MATCH_ALREADY_STARTED, PERMISSION_DENIED NOT_SEATED.
+        There is one rematch of a match: once its room has closed, NOT_FOUND ROOM_NOT_FOUND names that room.
         """
 
     @_abc_1.abstractmethod
