@@ -268,11 +268,6 @@ def to_status(error: RamiError, locale: str | None = None) -> status_pb2.Status:
     return status
 
 
-def status_trailers(error: RamiError) -> tuple[tuple[str, bytes], ...]:
-    """The trailing metadata that carries `to_status(error)`."""
-    return ((STATUS_DETAILS_KEY, to_status(error).SerializeToString()),)
-
-
 def from_rpc_error(error: grpc.aio.AioRpcError) -> PeerError:
     """What a stub's error says. Details that are missing or unreadable leave only the code and the text."""
     code, message = error.code(), error.details() or ""
@@ -352,6 +347,5 @@ __all__ = [
     "retry_seconds",
     "shutting_down",
     "status_of",
-    "status_trailers",
     "to_status",
 ]

@@ -254,13 +254,8 @@ def _result_of_last_deal(match: MatchState) -> RoundResult | None:
     return ended if dealt is not None and ended is not None and dealt.number == ended.number else None
 
 
-def snapshot_message(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> event_pb2.Snapshot:
-    """The whole room as a player sees it, at a moment of the store's clock."""
-    return event_pb2.Snapshot.FromString(encode_snapshot(room, player_id, now_ms, rewound=rewound))
-
-
 def encode_snapshot(room: Room, player_id: str, now_ms: int, *, rewound: bool = False) -> bytes:
-    """The same, serialized."""
+    """A serialized Snapshot: the whole room as a player sees it, at a moment of the store's clock."""
     sight = encode_sight(room, player_id) + encode_snapshot_time(now_ms)
     return sight + event_pb2.Snapshot(rewound=True).SerializeToString() if rewound else sight
 

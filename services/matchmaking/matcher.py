@@ -25,7 +25,7 @@ from matchmaking.pools import Pool
 from matchmaking.tickets import BotProfile, BotWishes, MatchPolicy, PoolKey, Table, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 _order: Final = attrgetter("order")
@@ -235,16 +235,6 @@ class Matcher:
         return None
 
 
-def make_tables(
-    tickets: Iterable[Ticket], now_ms: int, policy: MatchPolicy, bots: Sequence[BotProfile] = ()
-) -> list[Table]:
-    """Every table that can be made of `tickets` at `now_ms`, in the order in which the matcher finds them."""
-    matcher = Matcher(policy)
-    for ticket in tickets:
-        matcher.add(ticket)
-    return matcher.run(now_ms, bots)
-
-
 def _table(pool: Pool, tickets: list[Ticket], bot: str = "") -> Table:
     """The table of these tickets; `bot` has the seats that they leave."""
     empty = pool.seats - sum(ticket.size for ticket in tickets)
@@ -252,4 +242,4 @@ def _table(pool: Pool, tickets: list[Ticket], bot: str = "") -> Table:
     return Table(pool.seats, pool.key.rules, oldest_first, (bot,) * empty, pool.key.tempo)
 
 
-__all__ = ["Matcher", "make_tables"]
+__all__ = ["Matcher"]

@@ -14,7 +14,7 @@ from game_state.codec import decode_room, encode_room, room_header
 from game_state.decider import decision_request
 from game_state.events import CommittedStep
 from game_state.match import play, play_for_player
-from game_state.projection import encoded_legal_actions, room_message, snapshot_message
+from game_state.projection import encoded_legal_actions, room_message
 from game_state.replays import replay_page
 from game_state.room import Room, Status
 from game_state.steps import Dealt, Played, Step
@@ -34,7 +34,7 @@ from rami_engine import (
     seat_view,
 )
 from rami_kit.errors import RamiError, to_status
-from support.game_tables import EMPTY, TIMES, Table, lively, table_options
+from support.game_tables import EMPTY, TIMES, Table, lively, snapshot_message, table_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchmaking.matcher import Matcher, make_tables
+from matchmaking.matcher import Matcher
 from matchmaking.tickets import DEFAULT_TEMPO, BotProfile, MatchPolicy, Member, Table, Tempo, Ticket
 from rami_engine.rules import RuleOptions
+from support.table_making import make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -134,7 +134,6 @@ class FakeGame:
         room, seat = await self._enter("Play", first.hello, context, first.hello.room_id)
         if seat is None:
             await abort(context, status_of("NOT_SEATED"))
-            return
         feed = Feed(self, room, context, seat, plays=True)
         self.owners[room.room_id, seat] = feed
         room.wake()

@@ -10,6 +10,7 @@ from game_state.draft import Draft, TableTimes
 from game_state.driver import _tick
 from game_state.events import CommittedStep
 from game_state.lobby import NewRoom, Person, blank_room
+from game_state.projection import encode_snapshot
 from game_state.room import RoomOptions, Seat
 from rami.game.v1 import event_pb2
 from rami_engine import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
-    from game_state.room import Status
+    from game_state.room import Room, Status
 
 ResultT = TypeVar("ResultT")
 
@@ -225,3 +226,8 @@ def lively(legal: Sequence[Action], chance: random.Random) -> Action:
     """A legal action: often a meld or lay-off where there is one, else any."""
     laying = [action for action in legal if action.kind in (ActionKind.MELD, ActionKind.LAY_OFF)]
     return chance.choice(laying) if laying and chance.random() < 0.7 else chance.choice(legal)
+
+
+def snapshot_message(room: Room, player_id: str, now_ms: int) -> event_pb2.Snapshot:
+    """The whole room as a player sees it, at a moment of the store's clock."""
+    return event_pb2.Snapshot.FromString(encode_snapshot(room, player_id, now_ms))

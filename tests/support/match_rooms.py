@@ -12,8 +12,9 @@ import jwt
 
 from rami.game.v1 import match_room_service_pb2 as messages
 from rami.game.v1 import match_room_service_pb2_grpc
-from rami_kit.errors import RamiError, reasons, refused, status_trailers
+from rami_kit.errors import RamiError, reasons, refused, to_status
 from rami_kit.testing import SERVICE_SECRET
+from support.statuses import abort
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -114,7 +115,7 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
                 self.lose_answers -= 1
                 raise refused(reasons.ERROR_REASON_STORE_UNAVAILABLE, "the answer is lost")
         except RamiError as error:
-            await context.abort(error.code, error.message, status_trailers(error))
+            await abort(context, to_status(error))
         return messages.CreateMatchRoomResponse(room_id=room_id)
 
     @staticmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import grpc
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
@@ -54,7 +56,7 @@ def status_of(
     return status
 
 
-async def abort(context: Context, status: status_pb2.Status) -> None:
+async def abort(context: Context, status: status_pb2.Status) -> NoReturn:
     """Ends a call with a status and its details."""
     code = next(code for code in grpc.StatusCode if code.value[0] == status.code)
     trailers = (("grpc-status-details-bin", status.SerializeToString()),)

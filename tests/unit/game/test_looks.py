@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from game_state import looks
 from game_state.looks import Looks
-from game_state.projection import encoded_legal_actions, snapshot_message
+from game_state.projection import encoded_legal_actions
 from rami.game.v1 import event_pb2
 from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK
-from support.game_tables import Table, table_options
+from support.game_tables import Table, snapshot_message, table_options
 
 if TYPE_CHECKING:
     import pytest

@@ -16,7 +16,6 @@ from game_state.projection import (
     match_result_message,
     require_reader,
     room_message,
-    snapshot_message,
     timestamp,
 )
 from game_state.replays import MAX_ACTIONS_PER_PAGE
@@ -25,7 +24,7 @@ from game_state.room import Status
 from rami.game.v1 import event_pb2, room_pb2, rules_pb2
 from rami_engine import CHAIN_LENGTH, RULES_ID, RULES_VERSION, RuleOptions, cards_of, legal_actions
 from rami_kit.errors import RamiError, reason_name
-from support.game_tables import EMPTY, Table, table_options
+from support.game_tables import EMPTY, Table, snapshot_message, table_options
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -15,6 +15,7 @@ from rami_engine.errors import IllegalAction, MalformedAction, OptionsError
 from rami_engine.errors import Reason as RuleReason
 from rami_kit.errors import (
     REASON_TO_CODE,
+    STATUS_DETAILS_KEY,
     FieldViolation,
     InvalidRequest,
     RamiError,
@@ -28,7 +29,6 @@ from rami_kit.errors import (
     reason_name,
     reasons,
     refused,
-    status_trailers,
     to_status,
 )
 
@@ -162,7 +162,8 @@ def test_malformed_input_of_the_engine_is_an_invalid_request(engine_error: Malfo
 
 def test_a_peers_error_is_parsed_back() -> None:
     error = refused(reasons.ERROR_REASON_STALE_VERSION, "old", current_version=42)
-    peer = from_rpc_error(rpc_error(grpc.StatusCode.ABORTED, status_trailers(error)))
+    trailers = ((STATUS_DETAILS_KEY, to_status(error).SerializeToString()),)
+    peer = from_rpc_error(rpc_error(grpc.StatusCode.ABORTED, trailers))
     assert peer == (grpc.StatusCode.ABORTED, reasons.ERROR_REASON_STALE_VERSION, {"current_version": "42"}, "text")
 
 

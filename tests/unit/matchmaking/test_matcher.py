@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from matchmaking.matcher import Matcher, make_tables
+from matchmaking.matcher import Matcher
 from matchmaking.tickets import BotProfile, MatchPolicy, Member, PoolKey, Table, Tempo, Ticket
 from rami_engine.rules import RuleOptions
+from support.table_making import make_tables
 
 POLICY = MatchPolicy()
 BOTS = (BotProfile("easy", 850.0), BotProfile("hard", 1150.0), BotProfile("normal", 1000.0))
