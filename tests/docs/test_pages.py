@@ -126,3 +126,11 @@ def test_every_page_is_listed() -> None:
 def _anchors(file: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", file.read_text(), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_figures_of_the_readme_are_those_of_the_page_about_performance() -> None:
+    section = (ROOT / "README.md").read_text().partition("## What it costs")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    page = (DOCS / "performance.md").read_text().splitlines()
+    assert len(rows) > 10
+    assert [row for row in rows if row not in page] == []
