@@ -38,6 +38,7 @@ from rami_kit.errors import (
     refused,
     to_status,
 )
+from rami_kit.incoming import Incoming
 from rami_kit.rates import Buckets, Rate
 from rami_kit.tracing import fail_span, is_tracing, metadata_trace_parent, span
 from rami_kit.unread import Writers
@@ -234,13 +235,14 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             code = _CANCELLED
             visit: Visit | None = None
             writer = self.writers.enter()
+            messages = Incoming(incoming) if request_streaming else None
             try:
                 visit = self._admission.admit_stream(method.access, context)
                 set_current_locale(metadata_locale(context.invocation_metadata()))
                 expires_in = None if visit.caller is None else visit.caller.expires_at - time.time()
                 request: Any
-                if request_streaming:
-                    request = self._requests(method, incoming, visit)
+                if messages is not None:
+                    request = self._requests(method, messages, visit)
                 else:
                     request = self._parse(method, incoming)
                 await self._run_stream(behaviour(request, context), context, expires_in, writer)
@@ -258,6 +260,8 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                     raise
                 code = refusal.code.name
                 writer.begin()
+                if messages is not None:
+                    await messages.await_first()
                 await _abort(context, refusal)
             finally:
                 self.writers.leave(writer)
@@ -289,8 +293,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 raise  # the handler's own
             raise (token_expired() if expires_first else _too_old()) from None
 
-    async def _requests(self, method: _Method, incoming: AsyncIterator[bytes], visit: Visit) -> AsyncIterator[Message]:
-        async for raw in incoming:
+    async def _requests(self, method: _Method, incoming: Incoming, visit: Visit) -> AsyncIterator[Message]:
+        async for raw in incoming.messages:
+            incoming.begun = True
             if method.access is Access.PUBLIC:
                 # Handlers of players' streams count messages themselves, to refuse one without ending the stream.
                 visit.charge()

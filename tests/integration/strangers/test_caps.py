@@ -11,6 +11,7 @@ import grpc.aio
 from game_state import streams
 from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK
+from rami_kit import incoming
 from rami_kit.access import Access
 from rami_kit.testing import player, player_token
 from support.calls import TIMEOUT, bench, details, failure
@@ -119,6 +120,31 @@ async def test_streams_of_an_address_where_nobody_needs_a_token() -> None:
     async with bench(Access.PUBLIC, max_streams_per_player=1) as b:
         await open_chat(b)
         assert details(await failure(b.call("Chat", player("ada")))) == full("streams_per_address", 1)
+
+
+async def test_a_stream_is_refused_when_its_first_message_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "FIRST_MESSAGE_SECONDS", 3600.0)
+    async with bench(max_streams_per_player=1) as b:
+        await open_chat(b, player("ada"))
+        for sends_something in (True, False):
+            chat: Any = b.stub.chat(metadata=player("ada"))
+            end = asyncio.ensure_future(failure(chat))
+            await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
+            await asyncio.sleep(0.05)  # a refusal that does not wait is here by then
+            assert not end.done()
+            await (chat.write(text("x")) if sends_something else chat.done_writing())
+            assert details(await end) == full("streams_per_player", 1)
+        hung_up: Any = b.stub.chat(metadata=player("ada"))
+        await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
+        hung_up.cancel()
+        await eventually(lambda: b.app.interceptor.running == 1, "nobody is waited for who has left")
+
+
+async def test_a_stream_on_which_nothing_comes_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "FIRST_MESSAGE_SECONDS", 0.01)
+    async with bench(max_streams_per_player=1) as b:
+        await open_chat(b, player("ada"))
+        assert details(await failure(b.stub.chat(metadata=player("ada")))) == full("streams_per_player", 1)
 
 
 async def test_streams_of_a_process() -> None:
