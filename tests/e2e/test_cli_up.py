@@ -8,13 +8,16 @@ import os
 import signal
 import socket
 from contextlib import ExitStack, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rami.game.v1 import room_pb2
 from rami_client import Bot, Client, Receipt, RetryPolicy, UnavailableError, play_match, verify
 from rami_engine import Action, SeatView, fallback_action
 from support.commands import Command, names_in, rami
 from support.waiting import eventually
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PATIENT = RetryPolicy(attempts=40, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
 
@@ -29,14 +32,6 @@ class FallbackBot(Bot):
 async def addresses_of(up: Command) -> dict[str, object]:
     text = await up.read_until("\n")
     return json.loads(text)  # type: ignore[no-any-return]  # an object
-
-
-def pid_of(up: Command, module: str) -> int:
-    """The process that runs a service's module."""
-    for pid in up.descendants():
-        if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] == [b"-m", module.encode()]:
-            return pid
-    raise AssertionError(module)
 
 
 async def test_up_serves_until_it_is_told_to_stop_and_its_clients_give_up(tmp_path: Path) -> None:
@@ -80,7 +75,8 @@ async def test_a_match_goes_on_while_every_process_is_killed_in_turn(tmp_path: P
                 playing = asyncio.create_task(play_match(table, FallbackBot(), pace_seconds=0.1))
                 for module in ("ai_decision", "game_state", "matchmaking"):
                     version = table.version
-                    os.kill(pid_of(up, module), signal.SIGKILL)
+                    (pid,) = up.running(module)
+                    os.kill(pid, signal.SIGKILL)
                     await up.read_until("is back")
                     await eventually(lambda version=version: table.version > version + 3, "the match goes on")  # type: ignore[misc]
                 playing.cancel()

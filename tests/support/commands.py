@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import signal
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ class Command:
         self.process = process
         self.folder = folder
         self.output = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a piece may end within a character
 
     async def read_until(self, *texts: str) -> str:
         """Reads until one of some texts has come that was not read before; everything up to it."""
@@ -33,7 +35,7 @@ class Command:
                 chunk = await self.process.stdout.read(65536)
                 if not chunk:
                     raise AssertionError(f"{texts} never came:\n{self.output}")
-                self.output += chunk.decode()
+                self.output += self._decoder.decode(chunk)
         return self.output[start:]
 
     def type(self, line: str) -> None:
@@ -45,7 +47,7 @@ class Command:
         """Reads the rest of the output; the exit code."""
         assert self.process.stdout is not None
         async with asyncio.timeout(LIMIT_SECONDS):
-            self.output += (await self.process.stdout.read()).decode()
+            self.output += self._decoder.decode(await self.process.stdout.read(), final=True)
             return await self.process.wait()
 
     def descendants(self) -> list[int]:
@@ -58,6 +60,15 @@ class Command:
                         found.append(int(entry.name))
                 except (FileNotFoundError, ProcessLookupError, PermissionError):
                     continue  # it has just ended, or is somebody else's
+        return found
+
+    def running(self, module: str) -> list[int]:
+        """Those of them that run a module, by id."""
+        found = []
+        for pid in self.descendants():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] == [b"-m", module.encode()]:
+                    found.append(pid)
         return found
 
     def _is_ours(self, entry: Path) -> bool:
