@@ -9,7 +9,6 @@ import re
 import signal
 import urllib.request
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
@@ -28,10 +27,11 @@ from support.grpc_web import call
 from support.waiting import eventually
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from google.protobuf.message import Message
 
     from support.cluster import Cluster
-    from support.commands import Command
 
 GAME = "/rami.game.v1.GameService"
 PATIENT = RetryPolicy(attempts=40, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
@@ -132,18 +132,18 @@ async def test_the_calls_of_a_room_reach_one_replica(whole_cluster: Cluster) -> 
 
     async with Client.connect(game=whole_cluster.edge, matchmaking=whole_cluster.edge) as client:
         await client.sign_in_as_guest("Ada")
-        rooms = [await client.create_room(room_pb2.RoomOptions(seats=2)) for _ in range(12)]
-        used = set()
-        for room in rooms:
+        used: list[int] = []
+        # Rooms are spread by their ids, so a dozen may be on one replica by chance: then more are made.
+        while len(used) < 12 or (set(used) != {0, 1} and len(used) < 60):
+            room = await client.create_room(room_pb2.RoomOptions(seats=2))
             before = await counted()
             for _ in range(6):
                 await client.get_room(room.room_id)
             went = [after - earlier for after, earlier in zip(await counted(), before, strict=True)]
             assert sorted(went) == [0, 6]
-            used.add(went.index(6))
-        for room in rooms:
+            used.append(went.index(6))
             await client.leave_room(room.room_id)
-    assert used == {0, 1}
+    assert set(used) == {0, 1}
 
 
 class FallbackBot(Bot):
@@ -151,12 +151,6 @@ class FallbackBot(Bot):
 
     def choose(self, view: SeatView, legal: tuple[Action, ...]) -> Action:  # noqa: ARG002 - the view suffices
         return fallback_action(view)
-
-
-def processes_of(up: Command, module: str) -> list[int]:
-    """The processes that run a module."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in up.descendants()}
-    return [pid for pid, command in commands.items() if command[1:3] == [b"-m", module.encode()]]
 
 
 async def test_a_match_goes_on_when_a_replica_or_the_edge_is_killed_and_the_end_is_clean(tmp_path: Path) -> None:
@@ -172,7 +166,7 @@ async def test_a_match_goes_on_when_a_replica_or_the_edge_is_killed_and_the_end_
                 await eventually(lambda: table.room.seats[0].entropy_set, "entropy is brought")
                 await client.start_match(room.room_id)
                 playing = asyncio.create_task(play_match(table, FallbackBot(), pace_seconds=0.05))
-                for pid in (*processes_of(up, "game_state"), *processes_of(up, "rami_cli.edge_process")):
+                for pid in (*up.running("game_state"), *up.running("rami_cli.edge_process")):
                     await eventually(lambda: table.version > 3, "the match has begun")
                     version = table.version
                     os.kill(pid, signal.SIGKILL)
