@@ -24,7 +24,7 @@ async def load(folder: Path, *arguments: str) -> tuple[int, str]:
 
 async def test_players_queue_play_and_lose_their_connections(whole_cluster: Cluster, tmp_path: Path) -> None:
     target = (f"--target={whole_cluster.game}", f"--matchmaking={whole_cluster.matchmaking}")
-    code, output = await load(tmp_path, "--players=6", "--minutes=0.1", *HASTY, *target)
+    code, output = await load(tmp_path, "--players=6", "--minutes=0.2", *HASTY, *target)
     assert code == 0, output
     report = json.loads((tmp_path / "load.json").read_text())
     rows = {row.get("name", row["kind"]): row for row in report["results"]}
