@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rami_client import RamiClientError, Table, Update
 
 ENTROPY_SECONDS: Final = 5.0
-ANSWER_SECONDS: Final = 3.0
+ANSWER_SECONDS: Final = 10.0
 """How long a cluster at which a match was left has to answer, before the player goes on without it."""
 
 
