@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import socket
 import threading
 import urllib.request
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from monitoring.notifying import alertmanager
+from support.ports import free_port
 from support.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ async def running_alertmanager(folder: Path) -> AsyncIterator[Manager]:
     assert PROGRAM is not None
     config, log_file = folder / "alertmanager.yml", folder / "alertmanager.log"
     config.write_text(yaml.safe_dump(_hurried(f"http://127.0.0.1:{server.server_port}")))
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [PROGRAM, f"--config.file={config}", f"--storage.path={folder / 'alertmanager'}"]
     command += [f"--web.listen-address={address}", "--cluster.listen-address="]
     with log_file.open("w") as log:

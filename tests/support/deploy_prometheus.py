@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import yaml
 
 from monitoring.asking import QueryError, instant
 from monitoring.files import DEPLOY
+from support.ports import free_port
 from support.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ async def running_prometheus(folder: Path, metrics: Mapping[str, str], alertmana
     assert program is not None
     config, log_file = folder / "prometheus.yml", folder / "prometheus.log"
     config.write_text(yaml.safe_dump(fast_config(metrics, alertmanager)))
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
     command.append(f"--web.listen-address=127.0.0.1:{port}")
     with log_file.open("w") as log:
