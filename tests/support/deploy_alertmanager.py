@@ -60,6 +60,16 @@ class Manager:
         with urllib.request.urlopen(f"http://{self.address}/api/v2/alerts?{query}", timeout=10) as answer:
             return {alert["labels"]["alertname"] for alert in json.load(answer)}
 
+    def comes_to(self, expected: set[str]) -> None:
+        """Returns when these are what nothing explains: it takes in what explains others beside answering."""
+        pause, heard = threading.Event(), set[str]()
+        for _ in range(int(WAIT_SECONDS / 0.05)):
+            heard = self.heard(inhibited=False)
+            if heard == expected:
+                return
+            pause.wait(0.05)
+        assert heard == expected
+
 
 @asynccontextmanager
 async def running_alertmanager(folder: Path) -> AsyncIterator[Manager]:
