@@ -130,11 +130,12 @@ async def test_a_process_that_does_not_come_back_fails_the_demo(
 
 
 async def test_the_board_says_who_is_down_and_fits_below_the_table(
-    at_the_table: tuple[FakeRoom, Table, FakeCluster],
+    at_the_table: tuple[FakeRoom, Table, FakeCluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, table, _ = at_the_table
     journal = AskedActions()
-    now = asyncio.get_running_loop().time()
+    loop = asyncio.get_running_loop()
+    now = loop.time()
     fates = [
         Fate("store", pid=1, version=12, killed_at=now - 3, back_after=0.5, on_after=0.75),
         Fate("game", pid=2, version=20, killed_at=now),
@@ -142,7 +143,9 @@ async def test_the_board_says_who_is_down_and_fits_below_the_table(
         Fate("matchmaking"),
     ]
     board = Board(fates, journal, table)
-    lines = text_of(board).splitlines()
+    with monkeypatch.context() as clock:
+        clock.setattr(loop, "time", lambda: now + 0.04)
+        lines = text_of(board).splitlines()
     assert len(lines) == board.lines < HEIGHT - 12
     assert max(len(line) for line in lines) <= WIDTH
     assert lines[1].split() == ["store", "back", "version", "12", "0.50", "s", "0.75", "s"]

@@ -17,7 +17,7 @@ from rami_cli.child import ChildSpec
 from rami_cli.supervisor import Patience, Supervisor
 from support.waiting import eventually
 
-QUICK = Patience(stop_seconds=10.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
+QUICK = Patience(stop_seconds=60.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
 
 
 def store_spec(folder: Path, **environment: str) -> ChildSpec:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PROGRAM = str(Path(child_program.__file__))
-QUICK = Patience(stop_seconds=5.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
+QUICK = Patience(stop_seconds=60.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
 
 
 class Programs:
@@ -171,11 +171,19 @@ async def test_a_child_that_never_gets_ready_is_given_up(programs: Programs, tmp
     assert all(is_gone(pid) for pid in programs.pids())
 
 
-async def test_a_child_that_ignores_the_signal_is_killed(programs: Programs, tmp_path: Path) -> None:
-    patience = Patience(stop_seconds=0.3)
-    async with supervising(tmp_path, patience) as (supervisor, _):
+async def test_a_child_that_ignores_the_signal_is_killed(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with supervising(tmp_path, Patience(stop_seconds=60.0)) as (supervisor, _):
         await supervisor.start(programs.spec("game", "--ignore-term", "--grandchild"))
-    assert "game term" in programs.happened()
+        stopping = asyncio.create_task(supervisor.stop())
+        await eventually(lambda: "game term" in programs.happened(), "the child has had the signal")
+        assert not any(is_gone(pid) for pid in programs.pids())
+        assert not stopping.done()
+        now = loop.time
+        monkeypatch.setattr(loop, "time", lambda: now() + 61)
+        await stopping
     await eventually(lambda: all(is_gone(pid) for pid in programs.pids()), "both processes are gone")
 
 
@@ -191,10 +199,10 @@ async def test_stopping_while_a_child_starts_leaves_nothing(programs: Programs, 
 
 async def test_the_leash_of_other_platforms_stops_and_hands_signals_on(programs: Programs, tmp_path: Path) -> None:
     child = Child(programs.spec("game"), tmp_path / "game.log", watched=True)
-    await child.start(10.0)
+    await child.start(60.0)
     (pid,) = programs.pids()
     assert child.pid not in (None, pid)
-    await child.stop(10.0)
+    await child.stop(60.0)
     assert programs.happened()[-1] == "game term"
     assert is_gone(pid)
 
@@ -207,7 +215,7 @@ from rami_cli.child import Child, ChildSpec
 async def run(program, log, folder, watched):
     command = (sys.executable, program, log, "--name", "game")
     child = Child(ChildSpec("game", command, dict(os.environ)), Path(folder) / "game.log", watched=watched)
-    await child.start(10.0)
+    await child.start(60.0)
     print("running", flush=True)
     await asyncio.Event().wait()
 
