@@ -19,7 +19,7 @@ from support.waiting import eventually
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENT = RetryPolicy(attempts=40, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
+PATIENT = RetryPolicy(attempts=240, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
 
 
 class FallbackBot(Bot):
