@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import socket
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from rami.game.v1 import room_pb2
+from rami.game.v1 import room_pb2, rules_pb2
 from rami_client import Bot, Client, Receipt, RetryPolicy, UnavailableError, play_match, verify
 from rami_engine import Action, SeatView, fallback_action
 from support.commands import Command, names_in, rami
@@ -19,6 +20,8 @@ from support.waiting import eventually
 if TYPE_CHECKING:
     from pathlib import Path
 
+LONG_MATCH = room_pb2.RoomOptions(seats=3, rules=rules_pb2.RuleOptions(target_score=1000))
+"""Not over while processes are still being killed."""
 PATIENT = RetryPolicy(attempts=240, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
 
 
@@ -68,17 +71,22 @@ async def test_a_match_goes_on_while_every_process_is_killed_in_turn(tmp_path: P
         game, matchmaking = str(addresses["game"]), str(addresses["matchmaking"])
         async with Client.connect(game=game, matchmaking=matchmaking, retry=PATIENT) as client:
             await client.sign_in_as_guest("Ada")
-            room = await client.create_room(room_pb2.RoomOptions(seats=3), bots={1: "easy", 2: "easy"})
+            room = await client.create_room(LONG_MATCH, bots={1: "easy", 2: "easy"})
             async with client.table(room.room_id, seat=0, receipt=receipt) as table:
                 await eventually(lambda: table.room.seats[0].entropy_set, "entropy is brought")
                 await client.start_match(room.room_id)
                 playing = asyncio.create_task(play_match(table, FallbackBot(), pace_seconds=0.1))
+
+                def went_on(version: int) -> bool:
+                    assert not playing.done(), playing.exception()
+                    return table.version > version
+
                 for module in ("ai_decision", "game_state", "matchmaking"):
                     version = table.version
                     (pid,) = up.running(module)
                     os.kill(pid, signal.SIGKILL)
                     await up.read_until("is back")
-                    await eventually(lambda version=version: table.version > version + 3, "the match goes on")  # type: ignore[misc]
+                    await eventually(functools.partial(went_on, version + 3), "the match goes on")
                 playing.cancel()
                 await asyncio.gather(playing, return_exceptions=True)
                 await client.leave_room(room.room_id)

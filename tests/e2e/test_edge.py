@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from support.cluster import Cluster
 
 GAME = "/rami.game.v1.GameService"
+LONG_MATCH = room_pb2.RoomOptions(seats=3, rules=rules_pb2.RuleOptions(target_score=1000))
+"""Not over while processes are still being killed."""
 PATIENT = RetryPolicy(attempts=240, first_backoff_seconds=0.05, max_backoff_seconds=0.5)
 """Waits for longer than it takes a killed process to be back, however busy the machine is."""
 
@@ -163,7 +165,7 @@ async def test_a_match_goes_on_when_a_replica_or_the_edge_is_killed_and_the_end_
         assert set(addresses["metrics"]) == {"game", "game-2", "ai", "matchmaking", "edge"}
         async with Client.connect(game=edge, matchmaking=edge, retry=PATIENT) as client:
             await client.sign_in_as_guest("Ada")
-            room = await client.create_room(room_pb2.RoomOptions(seats=3), bots={1: "easy", 2: "easy"})
+            room = await client.create_room(LONG_MATCH, bots={1: "easy", 2: "easy"})
             async with client.table(room.room_id, seat=0, receipt=receipt) as table:
                 await eventually(lambda: table.room.seats[0].entropy_set, "entropy is brought")
                 await client.start_match(room.room_id)
