@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LONG_SECONDS = 900
 THINK_SECONDS = 0.2
 """How long a player takes over an action, on average: many play, and nobody hurries."""
+PATIENT = {"RAMI_REDIS_TIMEOUT_SECONDS": "20"}
+"""Nothing happens to the store here: a busy machine that keeps it waiting is no reason not to serve for a moment."""
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -67,7 +69,7 @@ async def health_watched(port: int) -> AsyncIterator[asyncio.Task[Heard]]:
 
 async def roll(tables: int, rounds: int, directory: Path, nursery: Nursery) -> None:
     """Restart each of two replicas in turn, while two people play at each of so many tables."""
-    async with Site(MEMORY, directory, nursery, bots=None) as site:
+    async with Site(MEMORY, directory, nursery, bots=None, environment=PATIENT) as site:
         played = [Table(site, Kind.DUEL, f"duel{number}", f"{number}") for number in range(tables)]
         for table in played:
             table.think_seconds = THINK_SECONDS

@@ -95,8 +95,11 @@ class Site(Watched):
         replicas: int | None = None,
         bots: tuple[str, ...] | None = BOTS,
         matchmakers: int = 0,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`game` and `bots` are what the interpreter runs as the game service and the decision service, if any."""
+        """`game` and `bots` are what the interpreter runs as the game service and the decision service, if any;
+        `environment` are further settings of the former.
+        """
         self.mode = mode
         super().__init__(directory)
         self.set_trap: Callable[[Replica, ScriptCall], Trap | None] = lambda _replica, _call: None
@@ -112,6 +115,7 @@ class Site(Watched):
         self.bots = ChaosProcess("bots", bots or (), {}, directory, nursery)
         self._with_bots = bots is not None
         self._game = game
+        self._game_environment = environment or {}
         self._replica_count = replicas or mode.replicas
         self._matchmaker_count = matchmakers
         self._directory = directory
@@ -141,7 +145,7 @@ class Site(Watched):
             stack.push_async_callback(self.bots.stop)
             starts.append(self.start_bots())
         for number in range(self._replica_count):
-            self.replicas.append(await self._make_replica(f"game-{number}", self._game, {}))
+            self.replicas.append(await self._make_replica(f"game-{number}", self._game, self._game_environment))
         games = ",".join(self.addresses)
         for number in range(self._matchmaker_count):
             environment = QUICK_QUEUE | {"RAMI_GAME_ADDRESS": f"ipv4:{games}"}

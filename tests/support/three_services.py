@@ -65,7 +65,7 @@ class ThreeServices:
             "redis_url": store_url,
             "jwt_secret": JWT_SECRET,
             "service_secret": SERVICE_SECRET,
-            "drain_grace_seconds": 5,
+            "drain_grace_seconds": 20,
             "guests_allowed": True,
         } | values
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
