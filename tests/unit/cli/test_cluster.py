@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from rami_cli import edge_child
 from rami_cli.cluster import DEFAULT_PORTS, Addresses, Cluster, ClusterError, ClusterOptions
 from rami_cli.edge_process import EdgeError
 from rami_cli.supervisor import Supervisor
+from rami_kit.embedded import PORTS, free_port
 from support.commands import names_in
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ async def test_everything_is_started_in_order_and_knows_its_peers(recorder: Reco
         assert recorder.told(name)["RAMI_AI_ADDRESS"] == "127.0.0.1:4001"
         assert recorder.told(name)["RAMI_MODE"] == "development"
         assert recorder.told(name)["RAMI_HOST"] == "127.0.0.1"
-        assert (recorder.told(name)["RAMI_PORT"], recorder.told(name)["RAMI_METRICS_PORT"]) == ("0", "0")
+        assert {int(recorder.told(name)[each]) for each in ("RAMI_PORT", "RAMI_METRICS_PORT")} <= set(PORTS)
         assert recorder.told(name)["RAMI_BOT_PACE_SECONDS"] == "0.1"
     assert recorder.told("matchmaking")["RAMI_GAME_ADDRESS"] == "ipv4:127.0.0.1:4002,127.0.0.1:4003"
     assert (addresses.game, addresses.matchmaking) == ("127.0.0.1:4002", "127.0.0.1:4004")
@@ -79,6 +81,18 @@ async def test_everything_is_started_in_order_and_knows_its_peers(recorder: Reco
 async def test_the_store_is_told_how_durable_it_must_be(recorder: Recorder) -> None:
     async with Cluster(ClusterOptions(auto_ports=True, environment={"RAMI_DURABILITY": "fsync"})):
         assert recorder.told("store")["RAMI_DURABILITY"] == recorder.told("game")["RAMI_DURABILITY"] == "fsync"
+
+
+async def test_nobody_else_gets_a_port_of_a_process_that_is_dead(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Cluster(ClusterOptions(auto_ports=True, edge=True)):
+        names = ("RAMI_PORT", "RAMI_METRICS_PORT", "RAMI_STORE_PORT", "RAMI_EDGE_PORT", "RAMI_EDGE_METRICS_PORT")
+        taken = {int(told[name]) for told in map(recorder.told, recorder.specs) for name in names if name in told}
+        assert len(taken) == 9
+        draws = iter([*taken, *(port for port in PORTS if port not in taken)])
+        monkeypatch.setattr(secrets, "choice", lambda _: next(draws))
+        assert free_port() not in taken, "although nothing listens on them"
 
 
 async def test_a_restart_keeps_the_ports(recorder: Recorder) -> None:
@@ -100,7 +114,8 @@ async def test_only_the_first_replica_has_the_well_known_ports(
         for name in recorder.specs
         if name != "store"
     }
-    assert ports == {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103), "game-2": (0, 0)}
+    assert set(ports.pop("game-2")) <= set(PORTS)
+    assert ports == {"game": (7001, 9101), "ai": (7002, 9102), "matchmaking": (7003, 9103)}
     assert DEFAULT_PORTS.keys() == {"game", "ai", "matchmaking"}
 
 
