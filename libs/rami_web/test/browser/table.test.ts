@@ -200,8 +200,9 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
   await dealAgainstBot(page, "Vera");
   await act(page);
   const held = await look(page);
-  cluster.kill("game_state");
+  const restart = cluster.killAndHold("game_state");
   await page.getByTestId("reconnecting").waitFor();
+  restart();
   await picture(page, "reconnecting-desk");
   await page.locator(".hand button").first().click();
   await page.locator("button[aria-keyshortcuts=D]").click();
@@ -215,9 +216,11 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
 test("a turn that runs out of time is played by autopilot, the page says so, and the seat is taken back", async () => {
   const page = await openPage(browser, home);
   const rami = await guestOf(page);
-  const options = { seats: 2, autoStart: true, turnTimeLimit: { seconds: 3n }, botPace: { seconds: 2n } };
+  const options = { seats: 2, turnTimeLimit: { seconds: 5n }, botPace: { seconds: 2n } };
   const { roomId } = await rami.createRoom(options, { bots: { 1: "easy" } });
   await page.goto(`${home}#/room/${roomId}`);
+  // Started from the page, which so hears of everything: what came before it opened it would not tell.
+  await page.getByRole("button", { name: "Start the match" }).click();
   await page.getByRole("timer").waitFor();
   await picture(page, "clock-desk");
   await page.getByTestId("live").getByText("Time is up for Guest").first().waitFor();

@@ -23,6 +23,7 @@ export async function launch(): Promise<Browser> {
   mkdirSync(PICTURES, { recursive: true });
   return chromium.launch({
     executablePath: CHROMIUM,
+    timeout: PATIENCE_MS,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
   });
 }

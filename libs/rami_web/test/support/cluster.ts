@@ -61,6 +61,13 @@ export class Cluster {
     for (const pid of pids) process.kill(pid, "SIGKILL");
   }
 
+  /** The same, but they are started again only when the function that is returned is called. */
+  killAndHold(module: string): () => void {
+    this.process.kill("SIGSTOP");
+    this.kill(module);
+    return () => this.process.kill("SIGCONT");
+  }
+
   /** The last lines that every process has logged, for whoever looks into a failed test. */
   logs(lines = 40): string {
     const files = readdirSync(this.folder, { recursive: true, encoding: "utf8" }).filter((name) =>
@@ -78,6 +85,7 @@ export class Cluster {
     if (this.process.exitCode === null) {
       const ended = new Promise((done) => this.process.once("exit", done));
       this.process.kill("SIGTERM");
+      this.process.kill("SIGCONT"); // where a test has failed that held it
       await ended;
     }
     rmSync(this.folder, { recursive: true, force: true });
