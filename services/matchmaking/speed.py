@@ -101,7 +101,7 @@ class _Rooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
 @contextlib.asynccontextmanager
 async def _service(store_url: str) -> AsyncIterator[dict[str, Any]]:
     """The matchmaking service in a process of its own; the line that it starts with, and its pid."""
-    server = grpc.aio.server()
+    server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
     match_room_service_pb2_grpc.add_MatchRoomServiceServicer_to_server(_Rooms(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -48,7 +48,7 @@ class FakeGame:
         self.break_status = status_of("SHUTTING_DOWN", retry_after_seconds=0.01)
         self.breaks = 0
         self.owners: dict[tuple[str, int], object] = {}
-        self._server = grpc.aio.server()
+        self._server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
         handlers = {
             "GetRoom": _handler(grpc.unary_unary_rpc_method_handler, self._get_room, game.GetRoomRequest),
             "StartMatch": _handler(grpc.unary_unary_rpc_method_handler, self._start_match, game.StartMatchRequest),

@@ -34,7 +34,7 @@ class FakeQueue:
         self.lost_streams = 0
         """So many of the next watches say what the ticket is and then no more, and never end."""
         self._changed = asyncio.Event()
-        self._server = grpc.aio.server()
+        self._server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
         unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
         tickets = {
             "CreateTicket": _handler(unary, self._create_ticket, matchmaking.CreateTicketRequest),

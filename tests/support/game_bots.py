@@ -82,7 +82,7 @@ class FakeBots:
         """Every request as it was sent."""
         self.authorizations: list[str] = []
         self.target = ""
-        self._server = grpc.aio.server()
+        self._server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
         decide = grpc.unary_unary_rpc_method_handler(
             self._decide,
             request_deserializer=self._parse,

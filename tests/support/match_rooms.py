@@ -14,6 +14,7 @@ from rami.game.v1 import match_room_service_pb2 as messages
 from rami.game.v1 import match_room_service_pb2_grpc
 from rami_kit.errors import RamiError, reasons, refused, to_status
 from rami_kit.testing import SERVICE_SECRET
+from support.ports import free_port
 from support.statuses import abort
 
 if TYPE_CHECKING:
@@ -53,10 +54,11 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
         await self.stop()
 
     async def start(self) -> None:
-        """Listens; after a stop, on the same port."""
+        """Listens; after a stop, on the same port, which nobody else gets meanwhile."""
         self._server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
         match_room_service_pb2_grpc.add_MatchRoomServiceServicer_to_server(self, self._server)
-        self._port = self._server.add_insecure_port(f"127.0.0.1:{self._port}")
+        self._port = self._port or free_port()
+        self._server.add_insecure_port(f"127.0.0.1:{self._port}")
         self.target = f"127.0.0.1:{self._port}"
         await self._server.start()
 
