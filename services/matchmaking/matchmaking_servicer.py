@@ -50,6 +50,8 @@ WATCHES_PER_TICKET: Final = 8
 """Watches of one ticket by one player in one process; a player needs one for every device."""
 DEFAULT_PAGE_SIZE: Final = 50
 MAX_PAGE_SIZE: Final = 100
+HEARTBEATS: Final = 3
+"""A watch tells so often of a ticket, and reads it, within the time after which one that nobody reads expires."""
 ANSWER_SECONDS: Final = 0.25
 """Kept of a deadline for the answer itself."""
 LOOK_AGAIN_SECONDS: Final = 1.0
@@ -77,7 +79,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         self._watchers = watchers
         self._bot_fill_ms = bot_fill_ms
         self._draining = draining
-        self._heartbeat_seconds = store.times.idle_ms / 3000
+        self._heartbeat_seconds = store.times.idle_ms / 1000 / HEARTBEATS
         self._created = metrics.ticket_events.labels("created")
         self._cancelled = metrics.ticket_events.labels("cancelled")
         self._cancelled_wait = metrics.wait_seconds.labels("0", "none", "cancelled")

@@ -33,10 +33,11 @@ QUICK: dict[str, Any] = {
     "larger_table_wait_seconds": 0.0,
     "bot_fill_wait_seconds": 0.2,
     "claim_lease_seconds": 1.0,
-    "room_timeout_seconds": 1.0,
+    "room_timeout_seconds": 30.0,
+    "redis_timeout_seconds": 20.0,
     "guests_allowed": True,
 }
-"""Settings under which nothing takes long."""
+"""Settings under which nothing takes long, and nothing is given up because the machine stands still for a while."""
 
 
 class Client:

@@ -12,7 +12,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_kit import keys
 from rami_kit.errors import reasons, refused
 from support.matchmaking_process import running_process
-from support.queueing import TIMEOUT, Player, refusal, running_replica, states_of, store_client
+from support.queueing import TIMEOUT, Player, next_ticket, refusal, running_replica, states_of, store_client
 from support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ async def test_a_party_sits_at_one_table_and_each_learns_the_own_seat(store_url:
         for player in (ANN, BOB):
             seen = await player.outcome(one, ticket.ticket_id)  # also who comes late
             assert (seen.assignment.room_id, seen.assignment.seat) == rooms.room_of(player.player_id)
+        await eventually(
+            lambda: all(replica.sample("live_tickets", state="claimed") == 0 for replica in (one, other)),
+            "the claim is done with",
+        )
         assert sum(replica.sample("tickets_total", event="matched") for replica in (one, other)) == 2
         await eventually(lambda: one.sample("live_tickets", state="forming") == 0, "no party forms")
         # Both may queue again.
@@ -193,15 +197,20 @@ async def test_a_party_one_of_whom_has_gone_expires(store_url: str, rooms: FakeM
         assert (await ANN.outcome(replica, ticket_id)).state == EXPIRED
 
 
-async def test_a_party_all_of_whom_are_there_lives_on(store_url: str, rooms: FakeMatchRooms) -> None:
-    async with running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica:
+async def test_a_party_all_of_whom_are_there_lives_on(
+    store_url: str, rooms: FakeMatchRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every look of all of them, the time at which it expires moves on."""
+    monkeypatch.setattr("matchmaking.matchmaking_servicer.HEARTBEATS", 100)
+    async with running_replica(store_url, rooms.target) as replica, store_client(store_url) as client:
         ticket_id = await form(replica, ANN, [BOB])
         watches = [player.watch(replica, ticket_id) for player in (ANN, BOB)]
+        ends = [float(await client.zscore(keys.waiting_key(), ticket_id) or 0)]
         for _ in range(6):  # heartbeats of a third of a second each
             for watch in watches:
-                news = await watch.read()
-                assert isinstance(news, messages.WatchTicketResponse)
-                assert news.ticket.state == WAITING
+                assert (await next_ticket(watch)).state == WAITING
+            ends.append(float(await client.zscore(keys.waiting_key(), ticket_id) or 0))
+        assert ends[0] < ends[2] < ends[4] < ends[6], "every second look is after one that both have had"
 
 
 async def test_a_party_whose_room_is_refused_waits_again_whole(store_url: str, rooms: FakeMatchRooms) -> None:

@@ -53,6 +53,7 @@ async def test_two_players_get_a_room_and_learn_their_seats(store_url: str, room
         assert room.options.auto_start
         assert not room.options.HasField("turn_time_limit")
         assert {seat.player.display_name for seat in room.seats} == {"Ann", "Bob"}
+        await eventually(lambda: replica.sample("live_tickets", state="claimed") == 0, "the claim is done with")
         assert replica.sample("tickets_total", event="matched") == 2
         assert replica.sample("wait_seconds_count", seats="2", rules="default", outcome="people") == 2
         assert replica.sample("match_spread_points_count") == 1
@@ -77,6 +78,7 @@ async def test_bots_fill_the_table_of_a_player_alone(store_url: str, rooms: Fake
         (room,) = rooms.rooms.values()
         assert sorted(seat.bot.bot for seat in room.seats) == ["", "normal", "normal", "normal"]
         assert room.seats[ticket.assignment.seat].player.player_id == Player("ann").player_id
+        await eventually(lambda: replica.sample("live_tickets", state="claimed") == 0, "the claim is done with")
         assert replica.sample("wait_seconds_count", seats="4", rules="default", outcome="bots") == 1
 
 
@@ -102,11 +104,12 @@ async def test_players_with_other_rules_never_meet(store_url: str, rooms: FakeMa
 
 
 async def test_a_watcher_sees_every_state_and_hears_again_after_a_quiet_while(
-    store_url: str, rooms: FakeMatchRooms
+    store_url: str, rooms: FakeMatchRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("matchmaking.matchmaking_servicer.HEARTBEATS", 100)
     ann, bob = Player("ann"), Player("bob")
     rooms.open.clear()
-    async with running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica:
+    async with running_replica(store_url, rooms.target) as replica:
         ticket = await ann.create(replica)
         watch = ann.watch(replica, ticket.ticket_id)
         states = [(await next_ticket(watch)).state, (await next_ticket(watch)).state]
@@ -181,9 +184,12 @@ async def test_leaving_too_late_names_the_room(store_url: str, rooms: FakeMatchR
         assert await refusal(ann.cancel(replica, tickets[0].ticket_id)) == ("TICKET_MATCHED", {"room_id": room_id})
 
 
-async def test_a_ticket_nobody_asks_for_expires(store_url: str, rooms: FakeMatchRooms) -> None:
+async def test_a_ticket_nobody_asks_for_expires(
+    store_url: str, rooms: FakeMatchRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("matchmaking.matchmaking_servicer.HEARTBEATS", 12)
     ann, bob = Player("ann"), Player("bob")
-    async with running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica:
+    async with running_replica(store_url, rooms.target, ticket_idle_seconds=4.0) as replica:
         left = await ann.create(replica, [2])
         kept = await bob.create(replica, [3])
         watch = bob.watch(replica, kept.ticket_id)
@@ -202,13 +208,13 @@ async def test_a_ticket_is_there_to_be_found_expired_however_late_that_is(
 ) -> None:
     ann = Player("ann")
     async with (
-        running_replica(store_url, rooms.target, ticket_idle_seconds=1.0) as replica,
+        running_replica(store_url, rooms.target, ticket_idle_seconds=25.0) as replica,
         store_client(store_url) as client,
     ):
         ticket_id = (await ann.create(replica, [2])).ticket_id
         for _ in range(2):
-            assert await client.pttl(keys.ticket_key(ticket_id)) > 30_000
-            assert await client.pttl(keys.live_ticket_key(ann.player_id)) > 30_000
+            assert await client.pttl(keys.ticket_key(ticket_id)) > 25_000 + 30_000
+            assert await client.pttl(keys.live_ticket_key(ann.player_id)) > 25_000 + 30_000
             await ann.get(replica, ticket_id)  # which sets another time
 
 
@@ -375,7 +381,7 @@ async def test_every_method_needs_a_player(store_url: str, rooms: FakeMatchRooms
 async def test_leaving_while_the_room_is_made_waits_for_the_outcome(store_url: str, rooms: FakeMatchRooms) -> None:
     ann, bob = Player("ann"), Player("bob")
     rooms.open.clear()
-    async with running_replica(store_url, rooms.target, room_timeout_seconds=5.0) as replica:
+    async with running_replica(store_url, rooms.target) as replica:
         ticket = await ann.create(replica)
         await bob.create(replica)
         await eventually(lambda: rooms.calls > 0, "the room is asked for")
@@ -386,14 +392,17 @@ async def test_leaving_while_the_room_is_made_waits_for_the_outcome(store_url: s
         assert (reason, metadata) == ("TICKET_MATCHED", {"room_id": rooms.room_of(ann.player_id)[0]})
 
 
-async def test_leaving_while_the_room_is_made_ends_before_its_deadline(store_url: str, rooms: FakeMatchRooms) -> None:
+async def test_leaving_while_the_room_is_made_ends_before_its_deadline(
+    store_url: str, rooms: FakeMatchRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("matchmaking.matchmaking_servicer.ANSWER_SECONDS", TIMEOUT - 0.75)
     ann, bob = Player("ann"), Player("bob")
     rooms.open.clear()
-    async with running_replica(store_url, rooms.target, room_timeout_seconds=5.0) as replica:
+    async with running_replica(store_url, rooms.target) as replica:
         ticket = await ann.create(replica)
         await bob.create(replica)
         await eventually(lambda: rooms.calls > 0, "the room is asked for")
-        reason, metadata = await refusal(ann.cancel(replica, ticket.ticket_id, timeout=1.0))
+        reason, metadata = await refusal(ann.cancel(replica, ticket.ticket_id))
         assert (reason, metadata) == ("PEER_UNAVAILABLE", {"peer": "game"})
         rooms.open.set()
         assert (await ann.outcome(replica, ticket.ticket_id)).state == MATCHED
@@ -403,7 +412,7 @@ async def test_leaving_while_the_room_is_refused_takes_the_ticket_out(store_url:
     ann, bob = Player("ann"), Player("bob")
     rooms.open.clear()
     rooms.errors = [refused(reasons.ERROR_REASON_BOT_NOT_FOUND, "no such bot")]
-    async with running_replica(store_url, rooms.target, room_timeout_seconds=5.0) as replica:
+    async with running_replica(store_url, rooms.target) as replica:
         ticket = await ann.create(replica)
         await bob.create(replica)
         await eventually(lambda: rooms.calls > 0, "the room is asked for")
