@@ -39,9 +39,10 @@ AWAY = "127.0.0.1:1"
 class Dead:
     """What a process that died left in the store: two tickets in a claim with a lease."""
 
-    def __init__(self, replica: Replica, lease_ms: int) -> None:
+    def __init__(self, replica: Replica) -> None:
+        """A lease that runs out when a test says so."""
         store = replica.app.require_store()
-        self.store = TicketStore(store, TicketTimes(lease_ms=lease_ms), owner="dead")
+        self.store = TicketStore(store, TicketTimes(lease_ms=3_600_000), owner="dead")
         self.ann, self.bob = Player("ann"), Player("bob")
         self.tickets: list[messages.Ticket] = []
 
@@ -81,32 +82,36 @@ async def raw_rooms(replica: Replica, rooms: FakeMatchRooms) -> AsyncIterator[Ga
     """The game service as the dead process saw it."""
     channel = open_channel(rooms.target, replica.app.settings)
     try:
-        yield GameRooms(channel, ServiceTokens(replica.app.settings, "rami-game"), timeout_seconds=5.0)
+        yield GameRooms(channel, ServiceTokens(replica.app.settings, "rami-game"), timeout_seconds=30.0)
     finally:
         await close_channels(channel)
 
 
 async def test_death_after_the_claim(store_url: str, rooms: FakeMatchRooms) -> None:
-    async with running_replica(store_url, AWAY) as idle, running_replica(store_url, rooms.target) as replica:
-        dead = Dead(idle, lease_ms=300)
-        await dead.claim(idle)
-        assert (await dead.ann.get(replica, dead.tickets[0].ticket_id)).state == CLAIMED
-        await check_seated(dead, replica, rooms)
-        assert replica.sample("claims_resumed_total") >= 1
+    async with running_replica(store_url, AWAY) as idle:
+        dead = Dead(idle)
+        claim = await dead.claim(idle)  # before there is anybody else who could
+        async with running_replica(store_url, rooms.target) as replica:
+            assert (await dead.ann.get(replica, dead.tickets[0].ticket_id)).state == CLAIMED
+            assert await dead.store.renew(claim, 0)
+            await check_seated(dead, replica, rooms)
+            assert replica.sample("claims_resumed_total") >= 1
 
 
 async def test_death_after_the_room(store_url: str, rooms: FakeMatchRooms) -> None:
-    async with running_replica(store_url, AWAY) as idle, running_replica(store_url, rooms.target) as replica:
-        dead = Dead(idle, lease_ms=300)
+    async with running_replica(store_url, AWAY) as idle:
+        dead = Dead(idle)
         claim = await dead.claim(idle)
-        async with raw_rooms(replica, rooms) as before_death:
+        async with raw_rooms(idle, rooms) as before_death:
             assert isinstance(await before_death.create(claim), Created)
-        await check_seated(dead, replica, rooms)
+        assert await dead.store.renew(claim, 0)
+        async with running_replica(store_url, rooms.target) as replica:
+            await check_seated(dead, replica, rooms)
 
 
 async def test_death_after_the_assignment(store_url: str, rooms: FakeMatchRooms) -> None:
     async with running_replica(store_url, AWAY) as idle, store_client(store_url) as client:
-        dead = Dead(idle, lease_ms=60_000)
+        dead = Dead(idle)
         claim = await dead.claim(idle)
         async with raw_rooms(idle, rooms) as before_death:
             created = await before_death.create(claim)
@@ -126,8 +131,8 @@ async def test_an_owner_that_is_only_slow(store_url: str, rooms: FakeMatchRooms)
     rooms.hold_answers = asyncio.Event()
     ann, bob = Player("ann"), Player("bob")
     async with (
-        running_replica(store_url, rooms.target, room_timeout_seconds=10.0, claim_lease_seconds=0.2) as one,
-        running_replica(store_url, rooms.target, room_timeout_seconds=10.0, claim_lease_seconds=0.2) as other,
+        running_replica(store_url, rooms.target, claim_lease_seconds=0.2) as one,
+        running_replica(store_url, rooms.target, claim_lease_seconds=0.2) as other,
     ):
         tickets = await asyncio.gather(ann.create(one), bob.create(other))
         await eventually(lambda: rooms.calls >= 2, "both ask for the room")
@@ -135,6 +140,11 @@ async def test_an_owner_that_is_only_slow(store_url: str, rooms: FakeMatchRooms)
         after = await asyncio.gather(ann.outcome(one, tickets[0].ticket_id), bob.outcome(other, tickets[1].ticket_id))
         assert [ticket.state for ticket in after] == [MATCHED, MATCHED]
         assert len(rooms.rooms) == 1
+        # Each of them has counted what it has done before it is done with the claim.
+        await eventually(
+            lambda: all(replica.sample("live_tickets", state="claimed") == 0 for replica in (one, other)),
+            "both are done with it",
+        )
         seen = [
             replica.sample("wait_seconds_count", seats="2", rules="default", outcome="people")
             for replica in (one, other)
@@ -158,7 +168,7 @@ async def test_a_replica_that_drains_hands_its_claims_over_at_once(store_url: st
 
 async def test_a_lost_answer_is_asked_for_again(store_url: str, rooms: FakeMatchRooms) -> None:
     rooms.lose_answers = 2
-    async with running_replica(store_url, rooms.target) as replica:
+    async with running_replica(store_url, rooms.target, claim_lease_seconds=60.0) as replica:
         after = await asyncio.gather(Player("ann").play(replica), Player("bob").play(replica))
         assert [ticket.state for ticket in after] == [MATCHED, MATCHED]
         assert (rooms.calls, len(rooms.rooms)) == (3, 1)
@@ -170,11 +180,16 @@ async def test_a_refused_room_puts_everybody_back_with_the_original_time(store_u
     async with running_replica(store_url, rooms.target) as replica, store_client(store_url) as client:
         tickets = await asyncio.gather(ann.create(replica), bob.create(replica))
         watches = asyncio.gather(ann.outcome(replica, tickets[0].ticket_id), bob.outcome(replica, tickets[1].ticket_id))
-        await eventually(lambda: replica.sample("tickets_total", event="put_back") == 2, "both wait again")
-        assert not await client.exists(keys.claims_key())
+        await eventually(lambda: replica.sample("tickets_total", event="put_back") >= 2, "both wait again")
+
+        async def nothing_is_claimed() -> bool:
+            return not await client.exists(keys.claims_key())
+
+        await until(nothing_is_claimed, "the claim has gone")
         assert await client.ttl(keys.ticket_key(tickets[0].ticket_id)) > 0
         after = await watches
         assert replica.sample("matches_total", outcome="refused") == 2
+        assert replica.sample("tickets_total", event="put_back") == 4
         for before, now in zip(tickets, after, strict=True):
             assert now.state == MATCHED
             assert now.create_time == before.create_time
@@ -195,7 +210,7 @@ async def test_nobody_is_claimed_while_the_game_service_is_away(store_url: str, 
 
 async def test_what_stands_in_the_way_of_a_claim_is_named_and_nothing_is_done(store_url: str) -> None:
     async with running_replica(store_url, AWAY) as idle, store_client(store_url) as client:
-        dead = Dead(idle, lease_ms=60_000)
+        dead = Dead(idle)
         ann, eve = Player("ann"), Player("eve")
         ticket = await ann.create(idle)
         before = await key_names(client)
@@ -239,7 +254,7 @@ async def test_every_answer_of_the_game_service_has_a_meaning(
 ) -> None:
     settings = make_settings(ServiceSettings, "redis://127.0.0.1:1/0")
     channel = open_channel(rooms.target, settings)
-    game = GameRooms(channel, ServiceTokens(settings, "rami-game"), timeout_seconds=5.0)
+    game = GameRooms(channel, ServiceTokens(settings, "rami-game"), timeout_seconds=30.0)
     rooms.errors = [error]
     claim = Claim(uuid4(), RuleOptions(50), (ClaimedSeat("t" * 26, "ann", "Ann"), ClaimedSeat(bot="hard")))
     try:
