@@ -15,7 +15,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_kit import keys
 from rami_kit.errors import from_rpc_error, reasons
 from support.matchmaking_process import running_process
-from support.queueing import Player, key_names, running_replica, store_client, until
+from support.queueing import Player, key_names, next_ticket, running_replica, states_of, store_client, until
 from support.waiting import WAIT_SECONDS, eventually
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ async def test_m2_everybody_of_a_crowd_gets_one_seat(store_url: str, rooms: Fake
         assert sorted(rooms.players) == sorted(player.player_id for player in players)
         for player, ticket in zip(players, tickets, strict=True):
             assert (ticket.assignment.room_id, ticket.assignment.seat) == rooms.room_of(player.player_id)
+        await eventually(lambda: no_live_tickets(one, other), "the gauges are back at 0")
         matched = [replica.sample("tickets_total", event="matched") for replica in (one, other)]
         assert sum(matched) == 400
-        await eventually(lambda: no_live_tickets(one, other), "the gauges are back at 0")
 
 
 @pytest.mark.parametrize("room_made", [False, True])
@@ -91,7 +91,7 @@ async def test_m3_game_down_and_matchmaker_killed_while_a_match_forms(
     rooms.open.set()
     rooms.hold_answers = None
     await rooms.start()
-    async with running_replica(store_url, rooms.target) as replica:
+    async with running_replica(store_url, rooms.target, claim_lease_seconds=60.0) as replica:
         after = await asyncio.gather(
             ann.outcome(replica, queued[0].ticket_id), bob.outcome(replica, queued[1].ticket_id)
         )
@@ -184,11 +184,19 @@ async def test_m5_tickets_that_come_and_go_leave_nothing(store_url: str, rooms: 
 
 
 async def test_m5_tickets_that_are_matched_leave_nothing_that_stays(store_url: str, rooms: FakeMatchRooms) -> None:
+    players = [Player(f"player-{number}") for number in range(20)]
+    rooms.open.clear()
     async with (
-        running_replica(store_url, rooms.target, ticket_keep_seconds=1.0) as replica,
+        running_replica(store_url, rooms.target, ticket_keep_seconds=3.0) as replica,
         store_client(store_url) as client,
     ):
-        await asyncio.gather(*(Player(f"player-{number}").play(replica) for number in range(20)))
+        tickets = await asyncio.gather(*(player.create(replica) for player in players))
+        watches = [player.watch(replica, ticket.ticket_id) for player, ticket in zip(players, tickets, strict=True)]
+        for watch in watches:
+            await next_ticket(watch)
+        # All watch before anything is over: what is over is not there for long.
+        rooms.open.set()
+        assert [states[-1] for states in await asyncio.gather(*map(states_of, watches))] == [MATCHED] * 20
         assert await keys_without_end(client) == []
         await nothing_left(client, keys.waits_key("2:100"))
 

@@ -92,7 +92,7 @@ async def test_a_match_moves_ratings_and_records(store_url: str) -> None:
         assert [(one.matches, one.wins) for one in (ann, bob, cid)] == [(1, 1), (1, 0), (1, 0)]
         assert (ann.display_name, ann.bot) == ("Ann", False)
         assert ann.rating_deviation < 250
-        assert await nothing_pending(client)
+        await until(lambda: nothing_pending(client), "nothing is pending")
         names = {name for name in await key_names(client) if name.startswith("{mm}:")}
         assert {name: await client.pttl(name) > 0 for name in names} == dict.fromkeys(names, True)
 
@@ -185,7 +185,7 @@ async def test_what_is_not_rated_is_counted_and_done_with(store_url: str, entry:
         await add(client, finished(2, {"cid": 100, "dan": 2}, "cid"))
         await eventually(lambda: counted("rated", replica) == 1, "the next match is rated")
         assert counted(outcome, replica) == 1
-        assert await nothing_pending(client)
+        await until(lambda: nothing_pending(client), "nothing is pending")
         assert not await client.exists(keys.player_key(Player("ann").player_id))
 
 
