@@ -61,6 +61,8 @@ HEED_SECONDS: Final = 0.2
 """How long they have from then on to act on it."""
 LINGER_SECONDS: Final = 0.5
 """How long clients have to take what their calls ended with, once every handler has."""
+FORCED_SECONDS: Final = 3.0
+"""A process that is there so long after its grace is ended by force: a machine that is held up makes the end late."""
 COLLECT_AFTER: Final = (2_000, 2, 40)
 """Objects that are there more than at the last look until the cyclic garbage collector looks again, and how many looks
 make one at older objects, and at all of them. Almost everything a service makes goes by its count of references alone,
@@ -244,7 +246,9 @@ class App:
             await asyncio.sleep(min(HEED_SECONDS, 0.1 * grace))
         await self._stop_serving(grace * 0.7)
         # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
-        await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())
+        # They have a moment of their own, however late the server was to stop on a machine that was held up.
+        least = asyncio.get_running_loop().time() + grace * 0.05
+        await self._within(max(deadline - grace * 0.2, least), "handlers", self.interceptor.wait_idle())
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:
@@ -267,7 +271,8 @@ class App:
                 await asyncio.wait({stopping, idle}, return_when=asyncio.FIRST_COMPLETED)
                 idle.cancel()
                 # The last answers are on their way; what is left of the server after that has nobody who reads.
-                await asyncio.wait({stopping}, timeout=LINGER_SECONDS)
+                for _ in range(2):  # in two parts: who is held up in one, with the time passing, has the other
+                    await asyncio.wait({stopping}, timeout=LINGER_SECONDS / 2)
                 if not stopping.done() and not self.interceptor.running:
                     await self.server.stop(None)
             await stopping
@@ -390,7 +395,7 @@ def _on_signal(stop: asyncio.Event, grace_seconds: float) -> None:
         _end_by_force()
     stop.set()
     # Draining keeps its time. What comes after it, such as a thread that never returns, does not by itself.
-    watchdog = threading.Timer(grace_seconds + 1.0, _end_by_force)
+    watchdog = threading.Timer(grace_seconds + FORCED_SECONDS, _end_by_force)
     watchdog.daemon = True
     watchdog.start()
 
