@@ -54,7 +54,9 @@ class Writers:
         """Cancels every stream that stays in the middle of handing something over; goes on until it is cancelled."""
         while True:
             seen = [(writer, writer.turns) for writer in self._writers if writer.writing and not writer.given_up]
-            await asyncio.sleep(UNREAD_SECONDS)
+            # In two parts: a machine that holds everybody up for all of one leaves the other for clients to read in.
+            for _ in range(2):
+                await asyncio.sleep(UNREAD_SECONDS / 2)
             for writer, turns in seen:
                 if writer.writing and writer.turns == turns and not writer.task.done():
                     writer.given_up = True
