@@ -262,6 +262,8 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 writer.begin()
                 if messages is not None:
                     await messages.await_first()
+                if visit is not None:
+                    visit.leave()  # who has been told that its stream is over may open the next one at once
                 await _abort(context, refusal)
             finally:
                 self.writers.leave(writer)
