@@ -28,6 +28,8 @@ MAX_ATTEMPTS: Final = 2
 """Workers that a decision may be given to: if two die of it, it is to blame."""
 DISMISS_SECONDS: Final = 2.0
 """Time for a dismissed worker to end before it is killed."""
+KILLED_SECONDS: Final = 10.0
+"""Time for a killed worker to be gone: more than any takes, but on a machine that does nothing for a while."""
 FIRST_RESTART_SECONDS: Final = 0.05
 LAST_RESTART_SECONDS: Final = 5.0
 
@@ -119,7 +121,7 @@ class WorkerPool:
         for worker in self._workers:
             worker.kill()
         if exits:
-            await asyncio.wait(exits, timeout=DISMISS_SECONDS)
+            await asyncio.wait(exits, timeout=KILLED_SECONDS)
 
     async def decide(self, request: bytes, deadline: float, *, quick: bool, people: bool) -> Answer:
         """The answer to a serialized request. `deadline` is in seconds of time.monotonic(), `people` whether any wait.
