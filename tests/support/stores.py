@@ -13,7 +13,7 @@ from rami_kit.settings import ServiceSettings
 from rami_kit.testing import make_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
 ADD = Script("add", "return redis.call('INCRBY', KEYS[1], ARGV[1])")
 ECHO = Script("echo", "return {KEYS[1], ARGV[1], 7, false}")
@@ -27,6 +27,38 @@ async def connected(url: str, **values: Any) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+@contextlib.contextmanager
+def hurried(store: Store, seconds: float) -> Iterator[None]:
+    """Calls that are made within wait no longer than this for the store, and all others as long as the settings say:
+    what is to succeed does so on any machine, and what is to time out does so soon.
+    """
+    parts: list[Any] = [part for part in (store.router, *store.router.nodes) if hasattr(part, "_timeout")]
+    usual = [part._timeout for part in parts]
+    try:
+        for part in parts:
+            part._timeout = seconds
+        yield
+    finally:
+        for part, timeout in zip(parts, usual, strict=True):
+            part._timeout = timeout
+
+
+@contextlib.contextmanager
+def hurried_promise(store: Store, seconds: float) -> Iterator[None]:
+    """Steps that are taken within are given no longer than this to become durable."""
+    usual = store._wait_ms
+    nodes = store.router.nodes
+    try:
+        store._wait_ms = round(seconds * 1000)
+        for node in nodes:
+            node.durability_command = store._durability_command()
+        yield
+    finally:
+        store._wait_ms = usual
+        for node in nodes:
+            node.durability_command = store._durability_command()
 
 
 def outcomes(store: Store, command: str) -> dict[str, float]:

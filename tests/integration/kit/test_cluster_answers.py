@@ -13,7 +13,7 @@ from rami_kit.errors import StoreUnavailable, StoreUncertain
 from rami_kit.slots import slot_of
 from rami_kit.subscriber import Subscriber
 from support.fake_redis import FakeRedis
-from support.stores import ADD, connected, outcomes
+from support.stores import ADD, connected, hurried, outcomes
 from support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def error(text: str) -> Callable[[list[bytes]], Exception]:
 
 
 @asynccontextmanager
-async def cluster_of(*nodes: Node, timeout_seconds: float = 0.5) -> AsyncIterator[Store]:
+async def cluster_of(*nodes: Node, timeout_seconds: float = 30.0) -> AsyncIterator[Store]:
     url = f"redis+cluster://{','.join(node.place for node in nodes)}"
     async with connected(url, redis_timeout_seconds=timeout_seconds) as store:
         for node in nodes:
@@ -110,7 +110,7 @@ async def test_a_call_is_not_sent_about_for_ever(answer: str) -> None:
         }[answer]
         one.script, two.script = error(text.format(two.place)), error(text.format(one.place))
         async with cluster_of(one, two) as store:
-            with pytest.raises(StoreUnavailable) as caught:
+            with hurried(store, 0.5), pytest.raises(StoreUnavailable) as caught:
                 await store.run(ADD, [KEY], [1])
             assert type(caught.value) is StoreUnavailable
             assert outcomes(store, "add") == {"unavailable": 1}
@@ -164,7 +164,7 @@ async def test_a_cluster_without_slots_is_waited_for() -> None:
         node.answer = empty
         async with cluster_of(node) as store:
             assert not store.healthy
-            with pytest.raises(StoreUnavailable):
+            with hurried(store, 0.5), pytest.raises(StoreUnavailable):
                 await store.run(ADD, [KEY], [1])
             node.answer = whole
             await eventually(lambda: store.healthy, "the store is healthy")
@@ -195,7 +195,7 @@ async def test_a_refused_channel_is_asked_for_again_and_a_moved_one_elsewhere() 
             return Exception(f"MOVED {SLOT} {two.place}")
 
         one.script = refuse
-        async with cluster_of(one, two, timeout_seconds=5.0) as store:
+        async with cluster_of(one, two) as store:
             subscriber = Subscriber(store)
             heard: list[bytes | None] = []
             try:
@@ -236,7 +236,7 @@ async def test_the_sentinel_with_the_latest_word_is_believed() -> None:
         Sentinel(new, 4) as two,
     ):
         url = f"redis+sentinel://{cut_off.place},{one.place},{two.place}/rami"
-        async with connected(url, redis_timeout_seconds=0.5) as store:
+        async with connected(url, redis_timeout_seconds=30.0) as store:
             assert await store.run(ADD, [KEY], [1]) == 2
             # A master that takes no writes any more makes them be asked again.
             new.script = error("READONLY You can't write against a read only replica.")

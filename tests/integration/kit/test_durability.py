@@ -14,6 +14,7 @@ from rami_kit.metrics import Metrics
 from rami_kit.redis_store import Script, Store
 from rami_kit.settings import Durability, ServiceSettings, SettingsError
 from rami_kit.testing import make_settings
+from support.stores import hurried_promise
 from support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def server() -> Iterator[EmbeddedStore]:
         yield own
 
 
-async def connect(url: str, durability: Durability, timeout_seconds: float = 2.0) -> Store:
-    settings = make_settings(ServiceSettings, url, durability=durability, redis_timeout_seconds=timeout_seconds)
+async def connect(url: str, durability: Durability) -> Store:
+    settings = make_settings(ServiceSettings, url, durability=durability, redis_timeout_seconds=30.0)
     return await Store.connect(settings, Metrics())
 
 
@@ -59,7 +60,7 @@ async def test_fsynced_steps_survive_kill_9(server: EmbeddedStore) -> None:
 async def test_a_disk_that_syncs_once_a_second_is_waited_for(server: EmbeddedStore) -> None:
     with redis.Redis.from_url(server.url) as client:
         client.config_set("appendfsync", "everysec")
-    store = await connect(server.url, Durability.FSYNC, timeout_seconds=5.0)
+    store = await connect(server.url, Durability.FSYNC)
     try:
         assert await store.run(ADD, ["n"], [1], durable=True) == 1
     finally:
@@ -67,14 +68,15 @@ async def test_a_disk_that_syncs_once_a_second_is_waited_for(server: EmbeddedSto
 
 
 async def test_what_is_not_durable_in_time_is_uncertain_and_the_rest_is_not(server: EmbeddedStore) -> None:
-    store = await connect(server.url, Durability.FSYNC, timeout_seconds=1.0)
+    store = await connect(server.url, Durability.FSYNC)
     try:
         await store.run(ADD, ["warm"], [1])
         with redis.Redis.from_url(server.url) as client:
             client.config_set("appendonly", "no")
-        durable = [store.run(ADD, ["n"], [1], durable=True) for _ in range(3)]
-        plain = store.run(ADD, ["m"], [1])
-        results = await asyncio.gather(*durable, plain, return_exceptions=True)
+        with hurried_promise(store, 0.75):
+            durable = [store.run(ADD, ["n"], [1], durable=True) for _ in range(3)]
+            plain = store.run(ADD, ["m"], [1])
+            results = await asyncio.gather(*durable, plain, return_exceptions=True)
         assert [type(result) for result in results] == [StoreUncertain] * 3 + [int]
         # Applied all the same, and the connection is as good as before.
         assert await store.read("GET", "n") == b"3"
@@ -106,14 +108,14 @@ async def test_replicated_steps_are_on_the_replica_when_acknowledged(server: Emb
             return int(primary.wait(1, 100)) == 1
 
         await eventually(attached, "the replica is attached")
-        store = await connect(server.url, Durability.REPLICA, timeout_seconds=1.0)
+        store = await connect(server.url, Durability.REPLICA)
         try:
             for number in range(1, 21):
                 assert await store.run(ADD, ["n"], [1], durable=True) == number
                 assert client.get("n") == str(number).encode()
             replica.pause()
             try:
-                with pytest.raises(StoreUncertain):
+                with hurried_promise(store, 0.75), pytest.raises(StoreUncertain):
                     await store.run(ADD, ["n"], [1], durable=True)
                 assert await store.run(ADD, ["n"], [1]) == 22
             finally:
@@ -164,7 +166,7 @@ async def test_a_server_that_comes_back_unable_is_not_trusted(
         with EmbeddedStore(port=server.port):
             await eventually(lambda: "unable to keep its promise" in caplog.text, "the log complains")
             assert not store.healthy
-            with pytest.raises(StoreUncertain):
+            with hurried_promise(store, 0.75), pytest.raises(StoreUncertain):
                 await store.run(ADD, ["n"], [1], durable=True)
         assert caplog.text.count("unable to keep its promise") == 1
     finally:
