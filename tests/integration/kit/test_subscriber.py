@@ -37,7 +37,7 @@ class Listener:
 
 
 @contextlib.asynccontextmanager
-async def listening(url: str, timeout_seconds: float = 2.0) -> AsyncIterator[tuple[Subscriber, Store]]:
+async def listening(url: str, timeout_seconds: float = 30.0) -> AsyncIterator[tuple[Subscriber, Store]]:
     settings = make_settings(ServiceSettings, url, redis_timeout_seconds=timeout_seconds)
     store = await Store.connect(settings, Metrics())
     subscriber = Subscriber(store)
@@ -202,15 +202,17 @@ async def test_a_callback_may_leave_while_it_is_called(store_url: str, client: r
         assert heard == [b"1"]
 
 
-async def test_a_store_that_is_away_refuses_and_is_joined_when_back() -> None:
+async def test_a_store_that_is_away_refuses_and_is_joined_when_back(monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedStore() as own:
-        async with listening(own.url, timeout_seconds=0.5) as (subscriber, store):
+        async with listening(own.url) as (subscriber, store):
             known = Listener()
             await subscriber.subscribe("c", known)
             await asyncio.to_thread(own.kill)
             late = Listener()
-            with pytest.raises(StoreUnavailable):
-                await subscriber.subscribe("d", late)
+            with monkeypatch.context() as hurry:
+                hurry.setattr(subscriber, "_timeout", 0.5)
+                with pytest.raises(StoreUnavailable):
+                    await subscriber.subscribe("d", late)
             assert subscriber.channel_count == 1
             await asyncio.to_thread(own.start)
             await eventually(lambda: known.heard == [None], "the one that was there is told")
@@ -222,15 +224,19 @@ async def test_a_store_that_is_away_refuses_and_is_joined_when_back() -> None:
             await eventually(lambda: known.heard[-1] == b"x" and late.heard == [b"y"], "both hear")
 
 
-async def test_a_connection_that_goes_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_goes_silent_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("rami_kit.subscriber_line.PING_SECONDS", 0.2)
     with EmbeddedStore() as own:
         async with listening(own.url, timeout_seconds=0.5) as (subscriber, store):
             listener = Listener()
             await subscriber.subscribe("c", listener)
             own.pause()
-            await asyncio.sleep(1.0)
-            own.resume()
+            try:
+                await eventually(lambda: "has gone silent" in caplog.text, "it is given up")
+            finally:
+                own.resume()
             await eventually(lambda: None in listener.heard, "it is told that something may be missing")
             assert store.metrics.subscriber_connects.labels().value >= 2
 
