@@ -28,7 +28,7 @@ REDIS_SERVER = shutil.which("redis-server")
 WAIT_SECONDS = 60.0
 NODE_TIMEOUT_MS = 3_000
 """A busy machine keeps a server waiting for a second now and then, and nobody is to take its place for that."""
-DOWN_AFTER_MS = 1_000
+DOWN_AFTER_MS = 3_000
 SERVICE = "rami"
 
 needs_redis_server = pytest.mark.skipif(REDIS_SERVER is None, reason="redis-server is not installed")
