@@ -34,11 +34,18 @@ TAGS = [f"{{p{number}}}" for number in range(16)]
 
 
 @pytest.fixture
+def rare_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe is a batch of its own."""
+    monkeypatch.setattr("rami_kit.redis_store.PROBE_SECONDS", 3600.0)
+
+
+@pytest.fixture
 async def store(cluster_site: ClusterSite) -> AsyncIterator[Store]:
-    async with connected(cluster_site.url) as one:
+    async with connected(cluster_site.url, redis_timeout_seconds=20.0) as one:
         yield one
 
 
+@pytest.mark.usefixtures("rare_probes")
 async def test_calls_go_to_the_master_of_their_slot(cluster_site: ClusterSite, store: Store) -> None:
     assert store.healthy
     assert len(store.router.nodes) == 3

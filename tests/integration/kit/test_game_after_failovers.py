@@ -58,7 +58,7 @@ async def play_through(
             ai_address=bots.target,
             partitions=partitions,
             durability="replica",
-            redis_timeout_seconds=1.0,
+            redis_timeout_seconds=5.0,
         ) as cluster,
     ):
         site = Outside(directory, cluster)

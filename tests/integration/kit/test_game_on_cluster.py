@@ -75,6 +75,7 @@ async def test_rooms_play_to_their_end_while_slots_move(
             partitions=16,
             max_turns_per_round=TURNS,
             max_turns_per_match=TURNS,
+            redis_timeout_seconds=20.0,
         ) as cluster,
     ):
         rooms = await make_rooms(cluster)
@@ -118,7 +119,7 @@ async def test_rooms_play_on_after_a_master_was_killed(
             ai_address=bots.target,
             partitions=16,
             durability="replica",
-            redis_timeout_seconds=1.0,
+            redis_timeout_seconds=5.0,
         ) as cluster,
     ):
         rooms = await make_rooms(cluster)
