@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from rami_kit.app import App
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
+"""Deadline of calls that are to succeed: far above what any takes."""
 
 
 class StorelessSettings(ServiceSettings):

@@ -24,13 +24,14 @@ from rami_kit.embedded import EmbeddedStore
 from rami_kit.settings import ServiceSettings, SettingsError
 from rami_kit.testing import channel_to, make_settings, player, running_app
 from support.echo import SERVICE, EchoServicer, EchoStub, StringValue, add_echo_to_server, build_echo, text, value_of
+from support.ports import free_port
 from support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICE_UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
@@ -274,7 +275,8 @@ async def test_health_stays_not_serving_while_draining() -> None:
         return request
 
     servicer.on_say = waiting
-    async with running_app(settings(), build_echo(servicer), "game") as app, channel_to(app) as channel:
+    patient = settings(drain_grace_seconds=60.0)
+    async with running_app(patient, build_echo(servicer), "game") as app, channel_to(app) as channel:
         watch = watch_health(channel)
         assert (await watch.read()).status == SERVING
         call = EchoStub(channel).say(text("x"), timeout=TIMEOUT, metadata=player("ada"))
@@ -340,7 +342,7 @@ async def test_tls_and_client_certificates(tmp_path: Path) -> None:
             assert value_of(await EchoStub(good).say(text("x"), timeout=TIMEOUT, metadata=player("ada"))) == "x"
             for channel in bad:
                 with pytest.raises(grpc.aio.AioRpcError) as caught:
-                    await EchoStub(channel).say(text("x"), timeout=2, metadata=player("ada"))
+                    await EchoStub(channel).say(text("x"), timeout=TIMEOUT, metadata=player("ada"))
                 assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         finally:
             await close_channels(good, *bad, grace_seconds=0)
@@ -379,7 +381,7 @@ async def test_g7_an_ageing_connection_fails_no_call_and_cuts_no_stream() -> Non
 
 
 async def test_a_channel_finds_a_peer_that_comes_back() -> None:
-    first = App(settings(), "game")
+    first = App(settings(port=free_port()), "game")
     await first.start(build_echo(EchoServicer()))
     channel = open_channel(f"127.0.0.1:{first.port}", first.settings)
     try:

@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "RAMI_METRICS_PORT": "0",
     "RAMI_JWT_SECRET": JWT_SECRET,
     "RAMI_SERVICE_SECRET": SERVICE_SECRET,
-    "RAMI_DRAIN_GRACE_SECONDS": "5",
+    "RAMI_DRAIN_GRACE_SECONDS": "60",
     "PYTHONPATH": str(TESTS),
 }
 
@@ -251,9 +251,9 @@ async def test_a_store_that_is_away_is_no_crash() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    async with running(ECHO_STORE="1", RAMI_REDIS_URL=f"redis://127.0.0.1:{port}") as service:
-        health = service.watch_health()
-        assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        service.end()
-        code, _, _ = await ended(service.process)
-        assert code == 0
+        async with running(ECHO_STORE="1", RAMI_REDIS_URL=f"redis://127.0.0.1:{port}") as service:
+            health = service.watch_health()
+            assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+            service.end()
+            code, _, _ = await ended(service.process)
+            assert code == 0
