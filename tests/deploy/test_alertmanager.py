@@ -31,7 +31,7 @@ needs_alertmanager = pytest.mark.skipif(
 
 def amtool(*arguments: str) -> str:
     assert AMTOOL is not None
-    result = subprocess.run([AMTOOL, *arguments], capture_output=True, text=True, timeout=30, check=False)
+    result = subprocess.run([AMTOOL, *arguments], capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 

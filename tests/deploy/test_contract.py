@@ -17,7 +17,7 @@ RELEASED = sorted((ROOT / "protos" / "released").glob("*.binpb"))
 
 def breaking(folder: Path) -> subprocess.CompletedProcess[str]:
     command: list[str | Path] = [BUF, "breaking", "protos", "--exclude-imports", "--against", RELEASED[-1]]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250, check=False)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ ELSEWHERE = {"Bot.choose"}
 @pytest.mark.parametrize(("name", "value"), EXAMPLES.values(), ids=[name for name, _ in EXAMPLES.values()])
 async def test_an_example_works(name: str, value: Any, docs_cluster: DocsCluster, tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(100),
+        asyncio.timeout(240),
         example_names(inspect.getdoc(value) or "", docs_cluster.cluster, tmp_path) as names,
     ):
         await run_examples(name, value, names)

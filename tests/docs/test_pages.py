@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.glob("*.md") if path.name != "contract.md")
 SHOWN_GAME, SHOWN_MATCHMAKING = "127.0.0.1:7001", "127.0.0.1:7003"
-LIMIT_SECONDS = 110.0
+LIMIT_SECONDS = 240.0
 ASKING = (["rami", "replay"], ["rami", "inspect"])
 """Commands that ask a cluster, which here is not where they look by default."""
 KINDS = {"python", "sh", "sh run", "console", "mermaid", "text", "json", "ts"}

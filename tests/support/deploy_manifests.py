@@ -108,7 +108,7 @@ def render(overlay: str) -> Manifests:
     """Builds an overlay; needs kubectl."""
     assert KUBECTL is not None
     result = subprocess.run(
-        [KUBECTL, "kustomize", str(OVERLAYS / overlay)], capture_output=True, text=True, timeout=60, check=False
+        [KUBECTL, "kustomize", str(OVERLAYS / overlay)], capture_output=True, text=True, timeout=250, check=False
     )
     assert result.returncode == 0, result.stderr
     return Manifests([resource for resource in yaml.safe_load_all(result.stdout) if resource])
