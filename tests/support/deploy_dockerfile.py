@@ -21,6 +21,8 @@ COMMAND_SECONDS = 500
 """Most of it is downloading and unpacking; a machine with nothing else to do needs 20."""
 NOT_HERE = {"PIP_NO_CACHE_DIR"}
 """What keeps an image small, and would have a test download everything each time."""
+PATIENCE = {"PIP_RETRIES": "10", "PIP_DEFAULT_TIMEOUT": "60"}
+"""With a network that falters: who builds an image by hand types the command again."""
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Builder:
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
         self._environment["PATH"] = f"{python}:/usr/bin:/bin"
         self._environment.pop("VIRTUAL_ENV", None)
+        self._environment |= PATIENCE
 
     def run(self, stage: Stage) -> None:
         """Does what the stage says. Raises AssertionError with the output of a command that fails."""

@@ -39,9 +39,9 @@ def npm(*arguments: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Settings of a cluster that somebody runs by hand are none of the tests' own."""
+    """Settings of a cluster that somebody runs by hand are none of the tests' own; a network may falter."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
-    return {**kept, "PATH": search_path(), "NO_COLOR": "1", "CI": "true"}
+    return {**kept, "PATH": search_path(), "NO_COLOR": "1", "CI": "true", "npm_config_fetch_retries": "8"}
 
 
 def search_path() -> str:
