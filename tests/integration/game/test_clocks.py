@@ -45,11 +45,16 @@ async def test_v6_autopilot_plays_for_a_person_who_does_not_and_after_two_turns_
     bots.choose = plain
     async with game_cluster(store_url, 2, ai_address=bots.target, sweep_seconds=0.05) as cluster:
         ann = cluster.player("ann")
-        room = await ann.create(room_options(2, turn_limit=1.0, bot_pace=0), {1: "hard"})
+        room = await ann.create(room_options(2, turn_limit=60, bot_pace=0), {1: "hard"})
         async with Watch(ann, room.room_id) as watch:
             await watch.read()
             await ann.start(room.room_id)
-            await watch.until(lambda: watch.stand_in(0) and watch.mirror.room.turn.seat == 1)
+            for _ in range(2):
+                await watch.until(lambda: watch.mirror.room.HasField("turn") and watch.mirror.room.turn.seat == 0)
+                with StoreView(store_url) as store:
+                    store.hasten(room.room_id, turn_deadline_ms=store.now_ms())
+                await watch.until(lambda: watch.mirror.room.turn.seat == 1)
+            assert watch.stand_in(0)
             await watch.until(lambda: watch.mirror.room.turn.seat == 0)
             await watch.until(lambda: watch.mirror.room.turn.seat == 1)
             told = happened(watch)[2:]
@@ -90,6 +95,7 @@ async def test_v6_after_a_match_no_timer_fires_until_the_room_is_gone(store_url:
         ann = cluster.player("ann")
         room = await ann.create(room_options(2, target=1, turn_limit=0.1), {0: "easy", 1: "easy"}, observe=True)
         async with Watch(ann, room.room_id) as watch:
+            await watch.read()
             await ann.start(room.room_id)
             await watch.until(lambda: watch.mirror.room.HasField("result"))
             over = watch.version
@@ -105,15 +111,22 @@ async def test_v6_after_a_match_no_timer_fires_until_the_room_is_gone(store_url:
 
 
 async def test_a_lobby_in_which_nothing_happens_is_closed_and_leaves_no_key(store_url: str) -> None:
-    async with game_cluster(store_url, lobby_idle_seconds=0.4, sweep_seconds=0.05) as cluster:
-        ann = cluster.player("ann")
+    async with game_cluster(store_url) as cluster:
+        await cluster.add_replica(lobby_idle_seconds=0.4, sweep_seconds=0.05)
+        ann, hasty = cluster.player("ann"), cluster.player("ann", 1)
         public = await ann.create(room_options(2))
         private = await ann.create(room_options(2, public=False))
         async with Watch(ann, public.room_id) as watch, Watch(ann, private.room_id) as other:
             for stream in (watch, other):
+                await stream.read()
+                await hasty.bring(stream.room_id, b"the last that happens")
+            for stream in (watch, other):
                 await stream.until(lambda stream=stream: stream.mirror.room.status == room_pb2.ROOM_STATUS_CLOSED)  # type: ignore[misc]
+                lived = stream.events[-1].time.ToMilliseconds() - stream.events[-2].time.ToMilliseconds()
+                assert lived >= 400
         with StoreView(store_url) as store:
-            assert store.all_keys() == set()
+            # Nobody waits for what is noted of players.
+            await eventually(lambda: store.all_keys() == set(), "no key is left")
         assert (await refusal(ann.join_with(private.join_code))).reason == "JOIN_CODE_NOT_FOUND"
 
 
@@ -122,8 +135,9 @@ async def test_a_match_in_which_nothing_happens_is_abandoned_with_its_seed(store
         ann, bob = cluster.player("ann"), cluster.player("bob")
         room = await ann.create(room_options(2, turn_limit=0))
         await bob.join(room.room_id)
-        await ann.start(room.room_id)
         async with Watch(bob, room.room_id) as watch:
+            await watch.read()
+            await ann.start(room.room_id)
             await watch.until(lambda: watch.mirror.room.HasField("result"))
             ended = watch.events[-1].changes[-1].match_ended
         assert ended.result.reason == rules_pb2.MATCH_END_REASON_ABANDONED

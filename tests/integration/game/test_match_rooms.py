@@ -74,11 +74,14 @@ async def test_a_matched_table_starts_by_itself_and_ends_in_the_stream_of_finish
 
 
 async def test_a_matched_table_starts_without_those_who_bring_no_entropy(store_url: str, bots: FakeBots) -> None:
-    async with game_cluster(store_url, ai_address=bots.target, entropy_window_seconds=0.2) as game:
+    async with game_cluster(store_url, ai_address=bots.target, entropy_window_seconds=60) as game:
         bob = game.player("bob")
         room_id = await create(game, wanted(person("ann"), person("bob"), target=1000))
         async with Watch(bob, room_id) as watch:
+            await watch.read()
             await bob.bring(room_id, b"b")
+            with StoreView(store_url) as store:
+                store.hasten(room_id, advance_ms=store.now_ms())
             await watch.until(lambda: watch.mirror.room.status == room_pb2.ROOM_STATUS_IN_MATCH)
             assert list(watch.mirror.room.entropies) == [b"", b"b"]
 
