@@ -36,6 +36,9 @@ ResponseT = TypeVar("ResponseT")
 
 CALL_SECONDS = 60.0
 """Deadline of every unary call: far above what any takes."""
+PATIENT: dict[str, Any] = {"redis_timeout_seconds": 20.0, "decision_timeout_seconds": 20.0}
+"""Settings under which no replica takes a machine that stands still for a while for a store or bots that do not answer.
+"""
 NO_BOTS = "127.0.0.1:1"
 """Where no decision service answers."""
 
@@ -202,7 +205,7 @@ class Cluster:
 
     async def add_replica(self, **values: Any) -> App:
         settings = make_settings(
-            GameSettings, self.store_url, **({"ai_address": self._ai_address} | self._values | values)
+            GameSettings, self.store_url, **(PATIENT | {"ai_address": self._ai_address} | self._values | values)
         )
         # Loading the sheets takes longer than everything else, and they are the same in every replica.
         with patch.object(game_state.service, "RuleSheets", _SharedSheets):

@@ -20,6 +20,7 @@ from rami_kit.metrics import GameMetrics
 from rami_kit.redis_store import Store
 from rami_kit.subscriber import Subscriber
 from rami_kit.testing import make_settings
+from support.game_cluster import PATIENT
 from support.game_tables import TIMES
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Node:
 @asynccontextmanager
 async def game_node(store_url: str, *, kept_rooms: int = 100) -> AsyncIterator[Node]:
     """A node, closed at the end."""
-    settings = make_settings(GameSettings, store_url)
+    settings = make_settings(GameSettings, store_url, **PATIENT)
     app = App(settings, "game")
     store = await Store.connect(settings, app.metrics)
     node = Node(app, store, kept_rooms)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import grpc.aio
 
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET
-from support.game_cluster import NO_BOTS, Player
+from support.game_cluster import NO_BOTS, PATIENT, Player
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -24,16 +24,20 @@ class GameProcess:
     """One process. `values` are settings, named as the fields of GameSettings."""
 
     def __init__(self, store_url: str, *, ai_address: str = NO_BOTS, **values: Any) -> None:
-        settings = {
-            "host": "127.0.0.1",
-            "port": 0,
-            "metrics_port": 0,
-            "redis_url": store_url,
-            "ai_address": ai_address,
-            "jwt_secret": JWT_SECRET,
-            "service_secret": SERVICE_SECRET,
-            "drain_grace_seconds": 10,
-        } | values
+        settings = (
+            PATIENT
+            | {
+                "host": "127.0.0.1",
+                "port": 0,
+                "metrics_port": 0,
+                "redis_url": store_url,
+                "ai_address": ai_address,
+                "jwt_secret": JWT_SECRET,
+                "service_secret": SERVICE_SECRET,
+                "drain_grace_seconds": 10,
+            }
+            | values
+        )
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}
         self._environment |= {f"RAMI_{name.upper()}": str(value) for name, value in settings.items()}
         self._process: Process | None = None

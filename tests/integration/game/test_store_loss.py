@@ -51,7 +51,7 @@ async def test_calls_are_unavailable_while_the_store_is_away_and_play_goes_on_wh
     own_store: EmbeddedStore, bots: FakeBots
 ) -> None:
     bots.choose = at_random(2)
-    async with game_cluster(own_store.url, ai_address=bots.target, redis_timeout_seconds=0.5) as cluster:
+    async with game_cluster(own_store.url, ai_address=bots.target) as cluster:
         ann, eve = cluster.player("ann"), cluster.player("eve")
         room = await ann.create(room_options(2, target=1000), {1: "hard"})
         room_id = room.room_id
@@ -89,7 +89,7 @@ async def test_calls_are_unavailable_while_the_store_is_away_and_play_goes_on_wh
 
 async def test_bots_go_on_when_the_store_is_back(own_store: EmbeddedStore, bots: FakeBots) -> None:
     bots.choose = at_random(2)
-    settings: dict[str, Any] = {"redis_timeout_seconds": 0.5, "sweep_seconds": 0.1, "lease_seconds": 0.2}
+    settings: dict[str, Any] = {"sweep_seconds": 0.1, "lease_seconds": 0.2}
     async with game_cluster(own_store.url, ai_address=bots.target, **settings) as cluster:
         ann = cluster.player("ann")
         room = await ann.create(room_options(2, target=1, bot_pace=0.01), {0: "easy", 1: "hard"}, observe=True)
@@ -105,7 +105,8 @@ async def test_bots_go_on_when_the_store_is_back(own_store: EmbeddedStore, bots:
 
 
 async def test_s6_an_action_whose_answer_the_store_kept_back_is_played_once(own_store: EmbeddedStore) -> None:
-    async with game_cluster(own_store.url, 2, redis_timeout_seconds=0.3) as cluster:
+    async with game_cluster(own_store.url, 2) as cluster:
+        hasty = await cluster.add_replica(redis_timeout_seconds=0.3)
         ann, bob = cluster.player("ann"), cluster.player("bob")
         room = await ann.create(room_options(2))
         await bob.join(room.room_id)
@@ -113,11 +114,11 @@ async def test_s6_an_action_whose_answer_the_store_kept_back_is_played_once(own_
         key, action = request_id(), action_to_proto(DRAW_STOCK)
         own_store.pause()
         try:
-            refused = await refusal(ann.submit(room.room_id, version, action, key=key))
+            refused = await refusal(cluster.player("ann", 2).submit(room.room_id, version, action, key=key))
         finally:
             own_store.resume()
         assert refused == AWAY
-        await until_health_is(cluster.apps[0], SERVING)
+        await until_health_is(hasty, SERVING)
         first = await repeated(cluster, room.room_id, version, key)
         assert first == version + 1
         assert await repeated(cluster, room.room_id, version, key) == version + 1
@@ -134,7 +135,7 @@ async def repeated(cluster: Cluster, room_id: str, version: int, key: str) -> in
 
 async def test_a_store_that_is_away_at_the_start_is_waited_for(own_store: EmbeddedStore) -> None:
     await asyncio.to_thread(own_store.stop)
-    async with game_cluster(own_store.url, redis_timeout_seconds=0.5) as cluster:
+    async with game_cluster(own_store.url) as cluster:
         ann = cluster.player("ann")
         await until_health_is(cluster.apps[0], NOT_SERVING)
         assert await refusal(ann.create(room_options(2))) == AWAY

@@ -53,7 +53,7 @@ async def finisher_with(
     store_url: str, rooms: ScriptedRooms, *, give_up_seconds: float = 0.0
 ) -> AsyncIterator[tuple[ClaimFinisher, TicketStore]]:
     metrics = Metrics()
-    store = await Store.connect(make_settings(ServiceSettings, store_url), metrics)
+    store = await Store.connect(make_settings(ServiceSettings, store_url, redis_timeout_seconds=20), metrics)
     tickets = TicketStore(store, TicketTimes(), owner="finisher")
     finisher = ClaimFinisher(
         tickets,

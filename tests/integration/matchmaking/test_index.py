@@ -60,7 +60,7 @@ class Bench:
 
 @contextlib.asynccontextmanager
 async def bench_on(store_url: str) -> AsyncIterator[Bench]:
-    store = await Store.connect(make_settings(ServiceSettings, store_url), Metrics())
+    store = await Store.connect(make_settings(ServiceSettings, store_url, redis_timeout_seconds=20), Metrics())
     try:
         yield Bench(store)
     finally:
