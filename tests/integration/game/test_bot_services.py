@@ -22,7 +22,7 @@ from rami_kit.auth import ServiceTokens, bot_audience, bot_key
 from rami_kit.settings import SettingsError, load_settings
 from rami_kit.testing import SERVICE_SECRET, make_settings
 from rami_wire import replay_record
-from support.game_cluster import game_cluster, room_options
+from support.game_cluster import CALL_SECONDS, game_cluster, room_options
 from support.game_streams import Watch
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ async def magpie(key: str = bot_key(SERVICE_SECRET, "magpie")) -> AsyncIterator[
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(CALL_SECONDS):
             port = (await process.stdout.readline()).split()[-1].decode()
         yield process, f"127.0.0.1:{port}"
     finally:
@@ -83,7 +83,7 @@ async def test_the_example_plays_a_match_and_is_listed(store_url: str, bots: Fak
         async def listed() -> pb.BotProfile:
             return (await ann.call(ann.stub.ListBotProfiles, pb.ListBotProfilesRequest())).profiles[-1]
 
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(CALL_SECONDS):
             while not (profile := await listed()).display_name:  # noqa: ASYNC110 - the service is asked on its own time
                 await asyncio.sleep(0.05)
         assert profile == pb.BotProfile(
