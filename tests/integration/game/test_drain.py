@@ -65,9 +65,8 @@ async def test_what_was_to_come_later_is_not_brought_forward(waits: str, store_u
             version = watch.version
             await cluster.apps[0].drain()
             await watch.until_version(version + 1)
-        before, after = (event.time.ToMilliseconds() for event in watch.events[-2:])
-        assert watch.versions[-2:] == [version, version + 1]
-        assert after - before >= 1000
+        times = {event.version: event.time.ToMilliseconds() for event in watch.events}
+        assert times[version + 1] - times[version] >= 1000
 
 
 async def test_rooms_that_are_gone_are_not_made_due(store_url: str, bots: FakeBots) -> None:

@@ -36,6 +36,7 @@ def series(game: Cluster) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
 
 async def played(game: Cluster, seed: int) -> tuple[room_pb2.Room, PlayStream]:
     ann = game.player(f"ann {seed}")
+    await eventually(lambda: total(game, "rami_game_watchers") == 0, "nobody watches yet, or any more")
     room = await ann.create(room_options(2, target=1), {1: "hard"})
     stream = PlayStream(ann, room.room_id)
     async with stream, Watch(game.player("eve"), room.room_id) as watch:
