@@ -14,6 +14,7 @@ from game_state.config import GameSettings
 from matchmaking.config import MatchmakingSettings
 from monitoring.dashboards import DASHBOARDS
 from monitoring.files import DEPLOY
+from rami_kit.app import FORCED_SECONDS
 from rami_kit.settings import ServiceSettings, describe_settings, load_settings
 from support.deploy_dockerfile import read_dockerfile
 
@@ -58,7 +59,7 @@ def test_settings_exist_and_are_accepted(name: str, monkeypatch: pytest.MonkeyPa
     loaded = load_settings(settings)
     assert loaded.port == settings.model_fields["port"].default
     assert loaded.metrics_port == settings.model_fields["metrics_port"].default
-    assert seconds(SERVICES[name]["stop_grace_period"]) > loaded.drain_grace_seconds + 1
+    assert seconds(SERVICES[name]["stop_grace_period"]) > loaded.drain_grace_seconds + FORCED_SECONDS
     assert "RAMI_PORT" in told, "the image's health check asks there"
     for address in (loaded.game_address, loaded.ai_address):
         service, _, port = address.removeprefix("dns:///").partition(":")

@@ -17,6 +17,7 @@ from rami.ai.v1 import decision_service_pb2
 from rami.game.v1 import game_service_pb2
 from rami.matchmaking.v1 import matchmaking_service_pb2
 from rami_cli.edge_settings import EdgeSettings
+from rami_kit.app import FORCED_SECONDS
 from rami_kit.health import LIVENESS
 from rami_kit.settings import ServiceSettings, load_settings
 from support.deploy_manifests import (
@@ -49,8 +50,6 @@ OURS = {*SETTINGS, "rami-edge"}
 CUSTOM = {"PrometheusRule", "ServiceMonitor", "ScaledObject"}
 """Kinds that Prometheus' operator and KEDA bring: no schema of Kubernetes knows them."""
 NAMES = sorted(path.name for path in OVERLAYS.iterdir())
-WATCHDOG_SECONDS = 1
-"""A process that hangs while it drains ends itself so much after its grace."""
 
 pytestmark = needs_kubectl
 
@@ -175,7 +174,7 @@ def test_a_drain_has_the_time_it_needs(manifests: Manifests) -> None:
         workload = manifests.workloads[name]
         _, pause = container(workload)["lifecycle"]["preStop"]["exec"]["command"]
         drain = float(manifests.environment(name)["RAMI_DRAIN_GRACE_SECONDS"])
-        assert pod(workload)["terminationGracePeriodSeconds"] >= int(pause) + drain + WATCHDOG_SECONDS + 5
+        assert pod(workload)["terminationGracePeriodSeconds"] >= int(pause) + drain + FORCED_SECONDS + 5
     edge = manifests.environment("rami-edge").get("RAMI_EDGE_DRAIN_SECONDS")
     assert edge is None or float(edge) < pod(manifests.workloads["rami-edge"])["terminationGracePeriodSeconds"]
 
