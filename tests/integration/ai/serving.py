@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import urlopen
@@ -20,7 +20,7 @@ from rami.ai.v1 import decision_service_pb2_grpc
 from rami_kit.testing import JWT_SECRET, SERVICE_SECRET, channel_to, make_settings, running_app, service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from rami.ai.v1.decision_service_pb2_grpc import DecisionServiceAsyncStub
     from rami_kit.app import App
@@ -45,7 +45,7 @@ class Served(NamedTuple):
 async def serving(**settings: int) -> AsyncIterator[Served]:
     """The service in this loop."""
     async with (
-        running_app(make_settings(AiSettings, None, **settings), build, SERVICE_NAME) as app,
+        running_app(make_settings(AiSettings, None, drain_grace_seconds=30.0, **settings), build, SERVICE_NAME) as app,
         channel_to(app) as channel,
     ):
         yield Served(app, decision_service_pb2_grpc.DecisionServiceStub(channel), channel)
@@ -100,6 +100,20 @@ def workers_of(parent: int) -> list[int]:
     return [pid for pid, parent_of in _processes() if parent_of == parent and _is_worker(pid)]
 
 
+@contextmanager
+def held_workers() -> Iterator[None]:
+    """The workers of this process's services are held: what they are given stays undecided until the end of it."""
+    pids = workers_of(os.getpid())
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
 def living(pids: list[int]) -> set[int]:
     """Those of some processes that live."""
     return {pid for pid, _ in _processes()} & set(pids)
@@ -135,7 +149,7 @@ async def service_process(**settings: str) -> AsyncIterator[ServiceProcess]:
         "RAMI_METRICS_PORT": "0",
         "RAMI_JWT_SECRET": JWT_SECRET,
         "RAMI_SERVICE_SECRET": SERVICE_SECRET,
-        "RAMI_DRAIN_GRACE_SECONDS": "5",
+        "RAMI_DRAIN_GRACE_SECONDS": "60",
         **{f"RAMI_{name.upper()}": value for name, value in settings.items()},
     }
     process = await asyncio.create_subprocess_exec(

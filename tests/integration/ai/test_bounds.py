@@ -14,7 +14,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from ai_decision import servicer
+from ai_decision import process, servicer
 from integration.ai.serving import CALL_SECONDS, Served, caller, calling, living, service_process, serving, workers_of
 from rami.errors.v1 import error_reason_pb2 as reasons
 from rami_engine import legal_actions
@@ -31,6 +31,12 @@ MATCH = some_turn()
 LEGAL_COUNT = len(legal_actions(MATCH, round_of(MATCH).turn))
 EASY = request_for(MATCH, "easy")
 HARD = request_for(MATCH, "hard")
+
+
+@pytest.fixture(autouse=True)
+def held_workers_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a test holds a worker, it is not taken for one that hangs."""
+    monkeypatch.setattr(process, "STUCK_SECONDS", 3600.0)
 
 
 async def decide(stub: DecisionServiceAsyncStub, request: DecideRequest, seconds: float = CALL_SECONDS) -> int:
@@ -93,10 +99,12 @@ async def test_g4_hard_decisions_keep_neither_health_nor_easy_ones_waiting() -> 
 
 async def test_g5_a_decision_keeps_its_deadline_and_leaves_no_work_behind() -> None:
     async with serving() as served:
-        await decide(served.stub, HARD, 0.3)
+        await decide(served.stub, HARD, 5.0)
         pids = stop_workers()
+        late = asyncio.create_task(decide(served.stub, HARD, 1.0))
+        await busy(served, 1)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await decide(served.stub, HARD, 0.3)
+            await late
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         with pytest.raises(grpc.aio.AioRpcError):
             await decide(served.stub, HARD, 0.3)
@@ -135,8 +143,11 @@ async def test_a_decision_that_is_late_says_so_in_our_words(monkeypatch: pytest.
 async def test_a_decision_that_grpc_ends_at_its_deadline_counts_as_late(monkeypatch: pytest.MonkeyPatch) -> None:
     # The front would wait for longer, as one does that is too busy to notice the time.
     monkeypatch.setattr(servicer, "RESERVE_SECONDS", -CALL_SECONDS)
+    # Its time begins when the call has arrived, which may take a while; there is a connection by then.
+    monkeypatch.setattr(servicer, "DEADLINE_SLACK_SECONDS", 1.0)
     async with serving() as served:
-        await late_decision(served, 0.3)
+        await decide(served.stub, HARD)
+        await late_decision(served, 2.0)
 
 
 async def test_a_full_queue_refuses_at_once_and_says_when_to_come_back() -> None:

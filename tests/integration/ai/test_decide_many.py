@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import grpc
 import grpc.aio
 
-from integration.ai.serving import caller, serving
+from integration.ai.serving import caller, held_workers, serving
 from rami.ai.v1 import decision_service_pb2 as pb
 from rami_engine import Phase
 from rami_kit.errors import error_info
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Stream: TypeAlias = "grpc.aio.StreamStreamCall[pb.DecideManyRequest, pb.DecideManyResponse]"
 
-LONG = 30
+LONG = 60
 
 
-def one(call_id: int, request: pb.DecideRequest, seconds: float = 10) -> pb.DecideManyRequest:
+def one(call_id: int, request: pb.DecideRequest, seconds: float = LONG) -> pb.DecideManyRequest:
     message = pb.DecideManyRequest(call_id=call_id, request=request)
     message.timeout.FromNanoseconds(round(seconds * 1e9))
     return message
@@ -53,6 +53,11 @@ async def to_the_end(stream: Stream) -> tuple[list[pb.DecideManyResponse], grpc.
         except grpc.aio.AioRpcError as error:
             return found, error.code()
     return found, await stream.code()
+
+
+def names_of_tasks() -> set[str]:
+    """Those of all tasks of this loop, the service's own as well."""
+    return {task.get_name() for task in asyncio.all_tasks()}
 
 
 def reason(response: pb.DecideManyResponse) -> str:
@@ -113,8 +118,14 @@ async def test_a_refusal_is_an_answer_and_not_the_end_of_the_stream() -> None:
 async def test_an_id_that_is_open_ends_the_stream() -> None:
     async with serving(workers=1) as served:
         stream = open_stream(served)
-        for _ in range(2):
-            await stream.write(one(7, request_for(some_turn(), "hard")))
+        registry = served.app.metrics.registry
+        with held_workers():
+            for _ in range(2):
+                await stream.write(one(7, request_for(some_turn(), "hard")))
+            await eventually(
+                lambda: registry.get_sample_value("rami_ai_workers", {"state": "busy"}) == 1, "one is open"
+            )
+            await eventually(lambda: "decide-many" not in names_of_tasks(), "nothing more is read")
         _, code = await to_the_end(stream)
         assert code is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -122,12 +133,13 @@ async def test_an_id_that_is_open_ends_the_stream() -> None:
 async def test_who_leaves_takes_its_decisions_along() -> None:
     async with serving(workers=1, queue_limit=50) as served:
         stream = open_stream(served)
-        for number in range(20):
-            await stream.write(one(number, request_for(some_turn(), "hard")))
         registry = served.app.metrics.registry
-        await eventually(lambda: (registry.get_sample_value("rami_ai_queue_depth") or 0) > 0, "some wait")
-        stream.cancel()
-        await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth") == 0, "none waits")
+        with held_workers():
+            for number in range(20):
+                await stream.write(one(number, request_for(some_turn(), "hard")))
+            await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth") == 19, "all but one wait")
+            stream.cancel()
+            await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth") == 0, "none waits")
 
 
 async def test_a_draining_service_answers_what_it_has_taken() -> None:

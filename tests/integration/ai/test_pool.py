@@ -21,7 +21,7 @@ from rami_kit.metrics import AiMetrics
 from support.waiting import eventually
 
 SCRIPT = Path(__file__).with_name("scripted_worker.py")
-LONG = 30.0
+LONG = 120.0
 
 
 class Pool:
