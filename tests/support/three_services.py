@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
 START_SECONDS = 90.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
 MODULES = {"ai": "ai_decision", "game": "game_state", "matchmaking": "matchmaking"}
 """In the order in which they start: each knows the addresses of those before it."""
 
@@ -66,6 +66,7 @@ class ThreeServices:
             "jwt_secret": JWT_SECRET,
             "service_secret": SERVICE_SECRET,
             "drain_grace_seconds": 20,
+            "redis_timeout_seconds": 30,
             "guests_allowed": True,
         } | values
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith("RAMI_")}

@@ -134,6 +134,7 @@ async def test_a_stream_is_refused_when_its_first_message_has_come(monkeypatch: 
             assert not end.done()
             await (chat.write(text("x")) if sends_something else chat.done_writing())
             assert details(await end) == full("streams_per_player", 1)
+            await eventually(lambda: b.app.interceptor.running == 1, "the call is over")
         hung_up: Any = b.stub.chat(metadata=player("ada"))
         await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
         hung_up.cancel()
@@ -177,7 +178,8 @@ async def test_streams_are_counted_however_they_end() -> None:
             assert details(await failure(b.stub.count(b"\xff\xff", metadata=player("ada"))))[0] == "INVALID_ARGUMENT"
         b.servicer.on_chat = b.servicer._parrot
         short = (("authorization", f"Bearer {player_token('ada', lifetime_seconds=1)}"),)
-        chat = await open_chat(b, short)
+        chat: Any = b.stub.chat(metadata=short)
+        await chat.write(text("a"))
         assert (await end_of(chat)).reason == "TOKEN_EXPIRED"
         await open_chat(b, player("ada"))
 

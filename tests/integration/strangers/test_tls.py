@@ -204,7 +204,10 @@ async def test_with_tls_alone_clients_need_no_certificate(store_url: str, author
             assert await list_rooms(channel) is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_a_probe_asks_as_the_services_do(store_url: str, authority: Authority, tmp_path: Path) -> None:
+async def test_a_probe_asks_as_the_services_do(
+    store_url: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "TIMEOUT_SECONDS", 60.0)
     own = authority.issue("probe")
     async with secured(store_url, authority, "game") as apps:
         told = {"RAMI_PORT": str(apps["game"].port), "RAMI_TLS_CA_FILE": str(authority.file)}
