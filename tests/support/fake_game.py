@@ -39,6 +39,8 @@ class FakeGame:
         """Statuses that the next calls of a method end with, in order."""
         self.lose_actions = 0
         """So many actions break their stream before they are played."""
+        self.on_lost: Callable[[], None] = lambda: None
+        """What happens with each of them."""
         self.lose_answers = 0
         """So many actions are played, and their stream breaks before the answer."""
         self.store_lapses: list[bool] = []
@@ -150,6 +152,7 @@ class FakeGame:
             if self.lose_actions:
                 self.lose_actions -= 1
                 feed.lost = True
+                self.on_lost()
             else:
                 result = self._answer(room, seat, played)
                 if self.lose_answers and result.version:

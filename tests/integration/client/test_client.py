@@ -168,7 +168,7 @@ async def test_a_ticket_is_followed_although_a_stream_is_lost_without_a_word() -
         await eventually(lambda: queue.watches == 1, "the ticket is watched")
         queue.change(matchmaking.TICKET_STATE_MATCHED, "p0-room")
         assert (await waiting).room_id == "p0-room"
-        assert queue.watches == 2
+        assert queue.watches > 1
 
 
 async def test_a_table_is_followed_although_a_stream_is_lost_without_a_word(server: FakeGame) -> None:

@@ -258,13 +258,10 @@ async def test_a_rewind_is_told_and_nothing_is_sent_again() -> None:
         past = room.version
         await table.act(table.legal_actions[0])
         server.lose_actions = 1
-        server.break_status = status_of("SHUTTING_DOWN", retry_after_seconds=0.2)
+        server.on_lost = lambda: room.rewind(past)
         updates = table.updates()
-        lost = asyncio.create_task(table.act(table.legal_actions[-1]))
-        await eventually(lambda: server.lose_actions == 0, "the action is lost")
-        room.rewind(past)
         with pytest.raises(RewoundError):
-            await lost
+            await table.act(table.legal_actions[-1])
         update = await anext(updates)
         assert update.rewound
         assert update.version == past == table.version
