@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import pytest
 import redis
+from hypothesis import HealthCheck, settings
 
 from rami_kit.embedded import EmbeddedStore
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 # What commands say is asserted in English, whatever the terminal of a developer speaks.
 os.environ["LC_ALL"] = "C.UTF-8"
+
+
+# A machine that stands still for a moment says nothing about the code. The same examples in every run: one that fails
+# by chance would fail whoever changed something else.
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("steady")
 
 
 EARLIER: Final = 0.9
