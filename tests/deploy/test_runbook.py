@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +21,7 @@ from rami_cli.edge_settings import EdgeSettings
 from rami_kit.settings import describe_settings
 from support.deploy_manifests import needs_kubectl, render
 from support.deploy_redis_cluster import SCRIPT
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,14 +72,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def ports(folder: Path) -> Iterator[tuple[int, int]]:
     """Of a store with something in it, and of one that is not there yet."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        full, empty = one.getsockname()[1], other.getsockname()[1]
+    full, empty = free_port(), free_port()
     data = folder / "store"
     data.mkdir()
     command = ["redis-server", "--port", str(full), "--dir", str(data), "--save", "", "--appendonly", "yes"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
-            with redis.Redis(port=full, retry=redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 100)) as client:
+            with redis.Redis(port=full, retry=redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 600)) as client:
                 client.set("{p0}:room:abc", b"state", px=3_600_000)
                 client.xadd("{p0}:room:abc:log", {"s": b"step"}, id="1-0")
             yield full, empty
@@ -94,7 +93,7 @@ def run(block: Block, folder: Path, **environment: str) -> None:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert result.returncode == 0, f"{block.page}:\n{block.text}\n{result.stdout}{result.stderr}"

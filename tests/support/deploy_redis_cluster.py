@@ -28,7 +28,9 @@ SCRIPT = DEPLOY / "k8s" / "redis-cluster" / "node.sh"
 TOOLS = ("redis-server", "redis-cli", "getent", "timeout", "awk")
 PASSWORD = "5ec2e7" * 6
 OTHER_PASSWORD = "0ce1f4" * 6
-WAIT_SECONDS = 40.0
+WAIT_SECONDS = 120.0
+NODE_TIMEOUT_MS = "3000"
+"""A busy machine keeps a server waiting for a second now and then, and nobody is to take its place for that."""
 BUS = 10_000
 """The port of the bus lies so far above that of the clients."""
 GETENT = '#!/bin/sh\ngrep -w "$2" "$HOSTS"\n'
@@ -107,7 +109,7 @@ class Node:
             "PORT": str(self._site.port),
             "BIND": self.address,
             "DATA": str(self.data),
-            "NODE_TIMEOUT_MS": "1000",
+            "NODE_TIMEOUT_MS": NODE_TIMEOUT_MS,
             "TEND_SECONDS": "0.3",
         }
 
@@ -185,10 +187,10 @@ def until(site: RedisSite, condition: Callable[[], bool], what: str) -> None:
 
 
 def _port_with_bus() -> int:
-    """A port that is free together with that of the bus."""
+    """A port that is free on every address of a node, together with that of the bus, which outgoing connections of
+    others may have.
+    """
     while True:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port: int = probe.getsockname()[1]
-        if port + BUS < 65536:
-            with suppress(OSError), socket.create_server(("127.0.0.1", port + BUS)):
-                return port
+        port = free_port()
+        with suppress(OSError), socket.create_server(("127.0.0.1", port + BUS)):
+            return port
