@@ -42,7 +42,7 @@ class Settings(ServiceSettings):
 
 
 def settings(redis_url: str | None = None, **values: Any) -> Settings:
-    return make_settings(Settings, redis_url, **values)
+    return make_settings(Settings, redis_url, **({"redis_timeout_seconds": 30.0} | values))
 
 
 def watch_health(channel: grpc.aio.Channel, service: str = "") -> Any:

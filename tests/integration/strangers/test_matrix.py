@@ -143,7 +143,8 @@ async def site(store_url: str, folder: Path, bots: FakeBots) -> AsyncIterator[Si
             ("game", game_state.service.build, GameSettings, store_url),
             ("matchmaking", matchmaking.service.build, MatchmakingSettings, store_url),
         ):
-            settings = make_settings(kind, url, **{key: values[key] for key in values if key in kind.model_fields})
+            known = {key: value for key, value in values.items() if key in kind.model_fields}
+            settings = make_settings(kind, url, redis_timeout_seconds=30.0, **known)
             app = await stack.enter_async_context(running_app(settings, build, name))
             channels[name] = await stack.enter_async_context(channel_to(app))
         yield Site(channels)

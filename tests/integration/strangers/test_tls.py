@@ -113,7 +113,7 @@ async def secured(
             values["tls_ca_file"] = str(authority.file)
             if mutual:
                 values["tls_client_ca_file"] = str(authority.file)
-            settings = make_settings(kind, url, **values)
+            settings = make_settings(kind, url, **({"redis_timeout_seconds": 30.0} | values))
             apps[name] = await stack.enter_async_context(running_app(settings, build, name))
         yield apps
 

@@ -99,7 +99,7 @@ def test_the_page_is_served_on_a_free_port_and_ends() -> None:
     server = start_metrics_server(metrics)
     url = f"http://127.0.0.1:{server.port}/metrics"
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             page = answer.read().decode()
         assert "rami_store_" not in page, "a service without a store shows nothing of one"
         assert "process_cpu_seconds_total" in page
@@ -108,7 +108,7 @@ def test_the_page_is_served_on_a_free_port_and_ends() -> None:
     finally:
         server.close()
     with pytest.raises(OSError, match="refused"):
-        urllib.request.urlopen(url, timeout=5)
+        urllib.request.urlopen(url, timeout=60)
 
 
 def test_what_is_prepared_shows_as_zero_and_what_is_dropped_no_longer() -> None:
