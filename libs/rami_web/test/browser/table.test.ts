@@ -202,12 +202,13 @@ test("a server that restarts in mid-turn is found again, and the turn goes on", 
   const held = await look(page);
   const restart = cluster.killAndHold("game_state");
   await page.getByTestId("reconnecting").waitFor();
-  restart();
   await picture(page, "reconnecting-desk");
+  restart();
+  await page.getByTestId("reconnecting").waitFor({ state: "hidden" });
+  expect(await look(page)).toMatchObject({ version: held.version, hand: held.hand, playing: true });
   await page.locator(".hand button").first().click();
   await page.locator("button[aria-keyshortcuts=D]").click();
   await moved(page, held.version);
-  await page.getByTestId("reconnecting").waitFor({ state: "hidden" });
   await myTurn(page);
   expect((await look(page)).hand).toBe(held.hand - 1);
   await page.context().close();

@@ -1,8 +1,10 @@
 /** Streams that a transport has lost without noticing: nobody waits for them for ever. */
-import { createRouterTransport } from "@connectrpc/connect";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { DEFAULT_RETRY, messagesOf } from "../../src/client/calls.ts";
 import { RamiClient, TicketState, UnavailableError } from "../../src/client/index.ts";
+import { ActionSchema } from "../../src/gen/rami/game/v1/action_pb.ts";
 import { GameService } from "../../src/gen/rami/game/v1/game_service_pb.ts";
 import { MatchmakingService } from "../../src/gen/rami/matchmaking/v1/matchmaking_service_pb.ts";
 
@@ -85,4 +87,25 @@ test("a table closes although its stream does not, and tries a silent one again"
   await table.close();
   expect(table.connection).toBe("ended");
   await expect(table.until(() => false)).rejects.toMatchObject({ message: "the table is closed" });
+});
+
+test("an action is sent again while nobody answers, as the same request", async () => {
+  const requests: string[] = [];
+  const transport = createRouterTransport(({ service }) => {
+    service(GameService, {
+      async *watchRoom() {
+        yield* deaf({ heartbeat: {} });
+      },
+      submitAction({ requestId }) {
+        requests.push(requestId);
+        if (requests.length < 3) throw new ConnectError("nobody is there", Code.Unavailable);
+        return { event: { version: 5n } };
+      },
+    });
+  });
+  const table = new RamiClient({ transport, retry: { ...DEFAULT_RETRY, firstBackoffMs: 1 } }).table("p0-room");
+  expect(await table.act(create(ActionSchema, { kind: { case: "drawStock", value: {} } }), 4n)).toBe(5n);
+  expect(requests).toHaveLength(3);
+  expect(new Set(requests).size).toBe(1);
+  await table.close();
 });
