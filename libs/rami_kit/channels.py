@@ -42,6 +42,9 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.max_reconnect_backoff_ms", 3000),
     ("grpc.dns_min_time_between_resolutions_ms", 5000),
     ("grpc.max_receive_message_length", MAX_RECEIVED_BYTES),
+    # Else channels to one address share a connection, and with it the pause after a failure: the first call on a new
+    # channel failed at once where an older one, of a server that had gone, was still waiting to try the address again.
+    ("grpc.use_local_subchannel_pool", 1),
 )
 
 
