@@ -33,6 +33,9 @@ PART: Final = "load"
 ARRIVAL_SHARE: Final = 0.1
 """Of the time, over which players arrive."""
 TICK_SECONDS: Final = 0.25
+FIRST_WORD_SECONDS: Final = 30.0
+"""How much longer a run takes in which nothing has happened yet, good or bad: a short one may have seen too little.
+"""
 PLOTTED_BINS: Final = 60
 
 
@@ -64,7 +67,7 @@ async def run_load_bench(plan: LoadBench, folder: Path) -> None:
     with bench_progress() as progress:
         bar = progress.add_task(f"{plan.players} players", total=round(seconds))
         try:
-            while (now := time.monotonic() - record.began) < seconds:
+            while (now := time.monotonic() - record.began) < seconds + (0.0 if record.begun else FIRST_WORD_SECONDS):
                 arrived = plan.players * min(1.0, now / max(ARRIVAL_SHARE * seconds, 1e-9))
                 while len(players) < min(plan.players, int(arrived) + 1):
                     players.append(asyncio.create_task(_player(plan, len(players), record).run()))

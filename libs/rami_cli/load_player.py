@@ -49,6 +49,11 @@ class LoadRecord:
     stale: int = 0
     """Actions that came too late for their turn: the table had moved on."""
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything has come of anything yet."""
+        return bool(self.errors) or self.cancels > 0 or any(self.seconds.values())
+
     def took(self, step: str, since: float) -> None:
         """A step is done."""
         now = time.monotonic()
