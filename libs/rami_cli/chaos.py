@@ -27,7 +27,7 @@ VICTIMS: Final = ("store", "game", "ai", "matchmaking")
 """Who is killed, in this order."""
 STEPS_BETWEEN: Final = (3, 8)
 """Least and most steps of the match between a recovery and the next kill."""
-RECOVERY_SECONDS: Final = 30.0
+RECOVERY_SECONDS: Final = 60.0
 """A process or a match that needs longer has failed."""
 
 

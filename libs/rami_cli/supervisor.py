@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Patience:
     """How long the supervisor waits for what."""
 
-    start_seconds: float = 30.0
+    start_seconds: float = 60.0
     """For the ready line of a child."""
     stop_seconds: float = 25.0
     """From SIGTERM to SIGKILL: longer than a service takes to drain."""
