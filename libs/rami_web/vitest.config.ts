@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /** What is waited for comes soon, or on a busy machine later; the default is one second. */
 const patient = { poll: { timeout: 60_000 } };
-const slow = { expect: patient, testTimeout: 300_000, hookTimeout: 120_000, fileParallelism: false, maxWorkers: 1 };
+const slow = { expect: patient, testTimeout: 300_000, hookTimeout: 240_000, fileParallelism: false, maxWorkers: 1 };
 
 export default defineConfig({
   test: {

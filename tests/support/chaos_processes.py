@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 START_SECONDS: Final = 60.0
 """Far longer than a process takes on a busy machine."""
-STOP_SECONDS: Final = 20.0
+STOP_SECONDS: Final = 40.0
 
 GAME: Final = ("-m", "game_state")
 BOTS: Final = (str(Path(__file__).with_name("chaos_bots.py")),)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STOP_SECONDS = 60
+STOP_SECONDS = 120
 
 
 @dataclass(frozen=True)
