@@ -52,7 +52,7 @@ async def test_a_killed_store_is_back_with_its_data_and_port(victim: str, tmp_pa
         os.kill(server if victim == "server" else process, signal.SIGKILL)
         await eventually(lambda: "store is back" in told, "the store is back")
         assert server_pid(tmp_path) != server
-        assert is_gone(server)
+        await eventually(lambda: is_gone(server), "the server of before is gone")
         with redis.Redis.from_url(ready["url"]) as client:
             assert client.get("kept") == b"yes"
         server = server_pid(tmp_path)
