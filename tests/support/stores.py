@@ -21,8 +21,9 @@ ECHO = Script("echo", "return {KEYS[1], ARGV[1], 7, false}")
 
 @contextlib.asynccontextmanager
 async def connected(url: str, **values: Any) -> AsyncIterator[Store]:
-    """A store client; `values` are settings."""
-    store = await Store.connect(make_settings(ServiceSettings, url, **values), Metrics())
+    """A store client, which is patient unless `values`, which are settings, say otherwise."""
+    settings = make_settings(ServiceSettings, url, **({"redis_timeout_seconds": 30.0} | values))
+    store = await Store.connect(settings, Metrics())
     try:
         yield store
     finally:
