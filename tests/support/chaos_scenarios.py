@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from support.chaos_site import Replica, Site
     from support.chaos_store_proxy import Trap
 
-MEETING_SECONDS = 5.0
+MEETING_SECONDS = 15.0
 """Longer than any call of a scene takes, its repeats included."""
 BROKEN_OFF = "scenes broken off"
 
