@@ -14,7 +14,7 @@ from rami.game.v1 import match_room_service_pb2 as messages
 from rami.game.v1 import match_room_service_pb2_grpc
 from rami_kit.errors import RamiError, reasons, refused, to_status
 from rami_kit.testing import SERVICE_SECRET
-from support.ports import free_port
+from support.ports import free_port, give_back
 from support.statuses import abort
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class FakeMatchRooms(match_room_service_pb2_grpc.MatchRoomServiceServicer):
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+        give_back(self._port)
 
     async def start(self) -> None:
         """Listens; after a stop, on the same port, which nobody else gets meanwhile."""

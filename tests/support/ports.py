@@ -7,22 +7,27 @@ import socket
 
 from rami_kit import embedded
 
-_reserved: list[socket.socket] = []
+_reserved: dict[int, socket.socket] = {}
 
 
 def free_port() -> int:
     """A port of the loopback that nothing listens on, and that no other test process gets while this one lives.
 
-    A datagram socket on the same number, which is open until the process ends, says that it is taken.
+    A datagram socket on the same number says that it is taken: until the port is given back, or the process ends.
     """
     while True:
         port = embedded.free_port()
         token = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with contextlib.suppress(OSError):
             token.bind(("127.0.0.1", port))
-            _reserved.append(token)
+            _reserved[port] = token
             return port
         token.close()
 
 
-__all__ = ["free_port"]
+def give_back(port: int) -> None:
+    """Whoever had the port from `free_port` does not come back to it."""
+    _reserved.pop(port).close()
+
+
+__all__ = ["free_port", "give_back"]
