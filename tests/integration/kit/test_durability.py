@@ -138,7 +138,7 @@ async def test_the_replicas_of_a_server_that_is_not_trusted_are_shown(
         return metrics.registry.get_sample_value("rami_store_server_replicas", labels)
 
     with (
-        EmbeddedStore(options={"replicaof": f"127.0.0.1 {server.port}"}),
+        EmbeddedStore(options={"replicaof": f"127.0.0.1 {server.port}"}) as replica,
         redis.Redis.from_url(server.url) as primary,
     ):
         await eventually(lambda: primary.info("replication")["connected_slaves"] == 1, "the replica is attached")
@@ -149,6 +149,7 @@ async def test_the_replicas_of_a_server_that_is_not_trusted_are_shown(
             await eventually(lambda: not store.healthy, "the store is seen to be away")
             assert shown() == 1, "what was last known of a store that is away"
             # As after a failover: whoever answers there now has no replica, and never had one.
+            await asyncio.to_thread(replica.stop)
             with EmbeddedStore(port=server.port):
                 await eventually(lambda: shown() == 0, "it is shown that there is none")
                 assert not store.healthy
