@@ -77,7 +77,9 @@ class WorkerPool:
         self._jobs: dict[WorkerProcess, Job] = {}
         """The decision that each busy worker has."""
         self._outdated: WorkerProcess | None = None
-        """The worker that goes when its successor is warm; one at a time, so that starts do not crowd."""
+        """The worker that goes when its successor is warm. One at a time until it has gone, so that neither starts nor
+        processes that end slowly crowd.
+        """
         self._starts: set[asyncio.Task[None]] = set()
         self._start_backoff = Backoff(FIRST_RESTART_SECONDS, LAST_RESTART_SECONDS)
         self._complete = asyncio.Event()
@@ -228,7 +230,6 @@ class WorkerPool:
         if outdated is None or outdated.state is not WorkerState.IDLE:
             return
         if sum(each.state in _SERVING for each in self._workers) > self._size:
-            self._outdated = None
             self._set_state(outdated, WorkerState.DISMISSED)
             outdated.dismiss()
 

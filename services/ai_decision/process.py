@@ -99,9 +99,11 @@ class WorkerProcess:
         self._timer = asyncio.get_running_loop().call_later(silence, self._end_late)
 
     def dismiss(self) -> None:
-        """Let it end once it has answered: there will be no more jobs."""
+        """Let it end once it has answered: there will be no more jobs. One that stays all the same is ended."""
         if self._jobs is not None:
             self._jobs.close()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(STUCK_SECONDS, self._end_late)
 
     def kill(self) -> None:
         """End it at once."""
@@ -122,8 +124,8 @@ class WorkerProcess:
 
     def hear_end(self) -> None:
         """No answers will come any more."""
-        self._stop_timer()
         self.dismiss()
+        self._stop_timer()
         self._reaping = asyncio.create_task(self._reap())
         self._listener.worker_exited(self)
 

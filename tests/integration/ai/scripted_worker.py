@@ -5,6 +5,7 @@ mark NAME      leaves a mark of that name, then waits for a mark NAME.go, then a
 die            dies
 die once NAME  dies unless the mark NAME is there, which it leaves first; else answers 1
 hang           never answers
+stay           answers 0, and does not end when it is dismissed
 nonsense       sends a frame that no worker sends
 fail           reports a defect
 pid            answers with its process id
@@ -40,6 +41,9 @@ def obey(text: str, marks: Path) -> Answer | None:
             os.kill(os.getpid(), signal.SIGKILL)
         case ["hang"]:
             signal.pause()
+        case ["stay"]:
+            (marks / f"stays-{os.getpid()}").touch()
+            return Chosen(0)
         case ["fail"]:
             return Failed("Traceback: as told")
         case ["pid"]:
@@ -63,6 +67,8 @@ def main() -> None:
         if (answer := obey(request.decode(), marks)) is not None:
             answers.write(encode_answer(answer))
             answers.flush()
+    if (marks / f"stays-{os.getpid()}").exists():
+        signal.pause()
 
 
 if __name__ == "__main__":
