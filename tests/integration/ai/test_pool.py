@@ -253,11 +253,13 @@ async def test_recycling_loses_nothing_and_the_pool_keeps_its_size(tmp_path: Pat
 async def test_an_outdated_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "STUCK_SECONDS", 0.05)
     async with pool_of(tmp_path, recycle=1) as pool:
-        for _ in range(2):
-            (before,) = pool.pool.pids
-            assert await pool.ask("stay") == Chosen(0)
-            await eventually(lambda before=before: before not in pool.pool.pids, "it has gone")  # type: ignore[misc]
-            await eventually(lambda: len(pool.pool.pids) == 1, "its successor is alone")
+        (stays,) = pool.pool.pids
+        assert await pool.ask("stay") == Chosen(0)
+        await eventually(lambda: stays not in pool.pool.pids, "it has gone")
+        await eventually(lambda: len(pool.pool.pids) == 1, "its successor is alone")
+        (next_one,) = pool.pool.pids
+        assert await pool.ask("index 1") == Chosen(1)
+        await eventually(lambda: next_one not in pool.pool.pids, "and is replaced in its turn")
         assert pool.restarts() == 0
 
 
