@@ -207,9 +207,9 @@ class Cluster:
             *("--orphan-of", str(os.getpid()), str(folder)),
         )
         environment = {
+            store_process.PORT_VARIABLE: str(claim_port(self)),
             **os.environ,
             **self._options.environment,
-            store_process.PORT_VARIABLE: str(claim_port(self)),
         }
         spec = ChildSpec("store", command, environment, _pinned_store)
         return str((await supervisor.start(spec))["url"])

@@ -95,6 +95,11 @@ async def test_nobody_else_gets_a_port_of_a_process_that_is_dead(
         assert free_port() not in taken, "although nothing listens on them"
 
 
+async def test_the_store_has_the_port_that_the_environment_names(recorder: Recorder) -> None:
+    async with Cluster(ClusterOptions(auto_ports=True, environment={"RAMI_STORE_PORT": "6400"})):
+        assert recorder.told("store")["RAMI_STORE_PORT"] == "6400"
+
+
 async def test_a_restart_keeps_the_ports(recorder: Recorder) -> None:
     async with Cluster(ClusterOptions(auto_ports=True)):
         pass
