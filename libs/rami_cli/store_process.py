@@ -10,7 +10,6 @@ process PID is dead by then it removes FOLDER, which nobody else is left to do.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import shutil
@@ -38,26 +37,29 @@ def end_leftover(directory: Path) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-async def run(directory: Path, port: int) -> int:
+def run(directory: Path, port: int) -> int:
     """Runs the store until a signal comes or its server dies; the exit code."""
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
+    told, telling = os.pipe()
+    os.set_blocking(telling, False)
+    signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
+    # Until this process ends, and not until an event loop does: the system tells of the end of each thread of a killed
+    # parent, one after the other as they get a CPU, and a late signal must not end this before it has cleaned up.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
-        loop.add_signal_handler(number, ended.set)
+        signal.signal(number, lambda *_: None)
     end_leftover(directory)
     # Once a second is quick, and brings a killed server back with all but perhaps its last moments: "memory" promises
     # no more.
     durable = os.environ.get(DURABILITY_VARIABLE) == Durability.FSYNC
     options = {"appendonly": "yes", "appendfsync": "always" if durable else "everysec"}
     store = EmbeddedStore(directory=directory, port=port or None, options=options)
-    await asyncio.to_thread(store.start)
+    store.start()
     pid = store.pid
     try:
         print(json.dumps({"service": "store", "port": store.port, "url": store.url}), flush=True)
-        await ended.wait()
+        os.read(told, 1)
         return 0 if is_alive(pid) else 1
     finally:
-        await asyncio.to_thread(store.stop)
+        store.stop()
 
 
 def remove_folder(folder: Path) -> None:
@@ -96,12 +98,10 @@ def main() -> int:
     parser.add_argument("--orphan-of", nargs=2, metavar=("PID", "FOLDER"))
     arguments = parser.parse_args()
     try:
-        return asyncio.run(run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0"))))
+        return run(arguments.directory, int(os.environ.get(PORT_VARIABLE, "0")))
     finally:
         if arguments.orphan_of is not None and is_dead(int(arguments.orphan_of[0])):
-            # Nobody else is left to do it: a signal that comes late must not end it half-way.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            remove_folder(Path(arguments.orphan_of[1]))
+            remove_folder(Path(arguments.orphan_of[1]))  # nobody else is left to do it
 
 
 if __name__ == "__main__":

@@ -85,4 +85,4 @@ async def test_a_killed_demo_takes_everything_with_it(tmp_path: Path) -> None:
         demo.process.kill()
         await demo.process.wait()
         await eventually(lambda: demo.descendants() == [], "every process ends by itself")
-        await eventually(lambda: names_in(tmp_path) == [], "the folder is removed")
+        await eventually(lambda: names_in(tmp_path) == [], lambda: f"these are removed: {sorted(tmp_path.rglob('*'))}")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 60.0
 
 
-async def eventually(condition: Callable[[], bool], what: str) -> None:
-    """Returns when the condition holds; fails the test, naming `what`, when it never does."""
+async def eventually(condition: Callable[[], bool], what: str | Callable[[], str], *, every_seconds: float = 0.01) -> None:
+    """Returns when the condition holds; fails the test, naming `what` (asked for then), when it never does."""
     try:
         async with asyncio.timeout(WAIT_SECONDS):
             while not condition():  # noqa: ASYNC110 - most of what is waited for has no event to wait on
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(every_seconds)
     except TimeoutError:
-        raise AssertionError(f"it never came about that {what}") from None
+        raise AssertionError(f"it never came about that {what if isinstance(what, str) else what()}") from None

@@ -1,6 +1,6 @@
 /** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { useTexts } from "../context.ts";
 
 interface Props {
@@ -13,7 +13,8 @@ export function Dialog({ title, onClose, children }: Props): JSX.Element {
   const texts = useTexts();
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the page is drawn: what is in it is never there and out of reach.
+  useLayoutEffect(() => {
     element.current?.showModal();
   }, []);
   return (

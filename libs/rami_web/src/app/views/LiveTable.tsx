@@ -31,7 +31,8 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
   const [order, setOrder] = useState<Order>("suit");
   const [free, setFree] = useState<readonly Card[]>([]);
   const [fresh, setFresh] = useState<Card>();
-  const [sending, setSending] = useState(false);
+  /** The version that the action on its way was chosen at. */
+  const sending = useRef<bigint>();
   const region = useRef<HTMLDivElement>(null);
   const view = state?.view;
   const hand = view?.hand ?? [];
@@ -57,16 +58,19 @@ export function LiveTable({ following, scene, onLeave }: Props): JSX.Element | n
   }, [myTurn, view?.phase, announce, texts]);
 
   async function act(action: Action | undefined): Promise<void> {
-    if (!action || !table || sending) return;
-    setSending(true);
+    // One action for one version. The stream may bring the next one before the answer is here: the turn goes on then,
+    // and what was chosen meanwhile stays chosen.
+    if (!action || !table || sending.current === table.version) return;
+    const at = table.version;
+    sending.current = at;
     try {
       following.putAway(); // before it: the action may end a round of its own
       await table.act(action);
-      setSelection([]);
+      setSelection((now) => (now === selection ? [] : now));
     } catch (error) {
       complain(error);
     } finally {
-      setSending(false);
+      if (sending.current === at) sending.current = undefined;
     }
   }
 
