@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 60.0
 
 
-async def eventually(condition: Callable[[], bool], what: str | Callable[[], str], *, every_seconds: float = 0.01) -> None:
+async def eventually(
+    condition: Callable[[], bool], what: str | Callable[[], str], *, every_seconds: float = 0.01
+) -> None:
     """Returns when the condition holds; fails the test, naming `what` (asked for then), when it never does."""
     try:
         async with asyncio.timeout(WAIT_SECONDS):
