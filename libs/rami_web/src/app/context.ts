@@ -13,7 +13,8 @@ export interface Page {
   announce(text: string): void;
   /** Shows what went wrong; screen readers hear it at once. */
   complain(error: unknown): void;
-  go(path: string): void;
+  /** Does something that leads to a path; who has gone elsewhere meanwhile is not taken there. */
+  lead(work: () => Promise<string | undefined>): Promise<void>;
   /** What the rules dialog fills its numbers from: the options of the room in sight, if any. */
   ruleOptions: { current: RuleOptions | undefined };
 }

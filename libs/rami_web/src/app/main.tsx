@@ -66,13 +66,15 @@ function App(): JSX.Element {
     const timer = setTimeout(() => setProblem(""), 8000);
     return () => clearTimeout(timer);
   }, [problem]);
-  const go = useCallback((to: string) => {
-    location.hash = to;
+  const lead = useCallback(async (work: () => Promise<string | undefined>) => {
+    const from = location.hash;
+    const to = await work();
+    if (to && location.hash === from) location.hash = to;
   }, []);
   const ruleOptions = useRef<RuleOptions>();
   const page: Page = useMemo(
-    () => ({ texts, session, announce, complain, go, ruleOptions }),
-    [texts, announce, complain, go],
+    () => ({ texts, session, announce, complain, lead, ruleOptions }),
+    [texts, announce, complain, lead],
   );
 
   const [, view = "", id = ""] = where.split("/");

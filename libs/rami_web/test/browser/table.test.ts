@@ -356,6 +356,39 @@ test("cards are dragged: from the stock to the hand, within it, and to the disca
   await page.context().close();
 });
 
+test("who leaves the first page while a table is on its way is not taken there, and not queued", async () => {
+  const page = await openPage(browser, home);
+  const calls: string[] = [];
+  page.on("requestfinished", (request) => calls.push(request.url().split("/").at(-1) ?? ""));
+  for (const [button, call, after] of [
+    ["Find a table", "CreateTicket", "CancelTicket"],
+    ["Deal the cards", "CreateRoom", undefined],
+  ] as const) {
+    await page.goto(home);
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route(`**/${call}`, async (route) => {
+      const response = await route.fetch();
+      await held;
+      await route.fulfill({ response });
+    });
+    const asked = page.waitForRequest(`**/${call}`);
+    await page.getByRole("button", { name: button }).click();
+    await asked;
+    await page.evaluate(() => {
+      location.hash = "#/room/none";
+    });
+    await page.locator(".alone").waitFor();
+    letGo();
+    await expect.poll(() => calls).toContain(after ?? call);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    expect(page.url()).toContain("#/room/none");
+  }
+  await page.context().close();
+});
+
 test("every language fits on a phone, and a quick match finds a table of the chosen pace in it", async () => {
   const paces: Record<string, [string, bigint]> = { es: ["Rápido", 20n], fr: ["Tranquille", 0n] };
   const texts = { es: "Buscar mesa", nb: "Finn et bord", fr: "Trouver une table", ru: "Найти стол", cs: "Najít stůl" };

@@ -16,7 +16,7 @@ const CODE_LENGTH = 6;
 const TYPING_MS = 400;
 
 export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
-  const { texts, session, complain, go } = usePage();
+  const { texts, session, complain, lead } = usePage();
   const [name, setName] = useState(session.name);
   const [busy, setBusy] = useState(false);
   const rooms = useRooms();
@@ -26,8 +26,10 @@ export function HomeView({ joinCode }: { joinCode: string }): JSX.Element {
     if (busy) return;
     setBusy(true);
     try {
-      const roomId = await session.asPlayer(texts.t("guest"), work, name);
-      if (roomId) go(`/room/${roomId}`);
+      await lead(async () => {
+        const roomId = await session.asPlayer(texts.t("guest"), work, name);
+        return roomId && `/room/${roomId}`;
+      });
     } catch (error) {
       complain(error);
     } finally {
@@ -134,17 +136,22 @@ function QuickMatch({ toTable }: WayProps): JSX.Element {
 
   async function queue(): Promise<string | undefined> {
     const cancelled = new AbortController();
-    const ticket = await session.rami.joinQueue({ playerCounts: [seats], botsAllowed: true, ...criteria });
-    stop.current = () => {
-      cancelled.abort();
-      session.rami.leaveQueue(ticket.ticketId).catch(() => {
-        // Matched at the same moment: the seat is then held by autopilot, which the table says.
-      });
-    };
-    setSince(Date.now());
-    announce(texts.t("queueWaiting"));
+    stop.current = () => cancelled.abort();
     try {
-      return (await session.rami.waitForMatch(ticket.ticketId, cancelled.signal))?.roomId;
+      const { ticketId } = await session.rami.joinQueue({ playerCounts: [seats], botsAllowed: true, ...criteria });
+      const leave = () => {
+        session.rami.leaveQueue(ticketId).catch(() => {
+          // Matched at the same moment: the seat is then held by autopilot, which the table says.
+        });
+      };
+      cancelled.signal.addEventListener("abort", leave);
+      if (cancelled.signal.aborted) {
+        leave(); // whoever asked has gone elsewhere meanwhile
+        return undefined;
+      }
+      setSince(Date.now());
+      announce(texts.t("queueWaiting"));
+      return (await session.rami.waitForMatch(ticketId, cancelled.signal))?.roomId;
     } finally {
       stop.current = undefined;
       setSince(undefined);

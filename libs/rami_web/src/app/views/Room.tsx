@@ -12,7 +12,7 @@ import { LiveTable } from "./LiveTable.tsx";
 import { Lobby } from "./Lobby.tsx";
 
 export function RoomView({ roomId }: { roomId: string }): JSX.Element {
-  const { texts, session, complain, go, ruleOptions } = usePage();
+  const { texts, session, complain, lead, ruleOptions } = usePage();
   const following = useRoom(roomId);
   const { table, state } = following;
   const [leaving, setLeaving] = useState(false);
@@ -31,18 +31,22 @@ export function RoomView({ roomId }: { roomId: string }): JSX.Element {
     };
   }, [options, ruleOptions]);
 
-  async function leave(): Promise<void> {
-    if (state?.seat !== undefined || state?.room.hostPlayerId === session.playerId) {
-      await session.rami.leaveRoom(roomId).catch(() => {
-        // Gone already, or over: there is nothing to leave.
-      });
-    }
-    go("/");
+  function leave(): Promise<void> {
+    return lead(async () => {
+      if (state?.seat !== undefined || state?.room.hostPlayerId === session.playerId) {
+        await session.rami.leaveRoom(roomId).catch(() => {
+          // Gone already, or over: there is nothing to leave.
+        });
+      }
+      return "/";
+    });
   }
   async function rematch(): Promise<void> {
     try {
-      const { room } = await session.rami.rematch(roomId);
-      if (room) go(`/room/${room.roomId}`);
+      await lead(async () => {
+        const { room } = await session.rami.rematch(roomId);
+        return room && `/room/${room.roomId}`;
+      });
     } catch (error) {
       complain(error);
     }
