@@ -182,4 +182,4 @@ async def test_a_planned_switch_is_followed(site: SentinelSite) -> None:
             before = counting.total
             await eventually(lambda: counting.total > before + 100, "the load goes on")
         assert old is not heir
-        assert store.healthy
+        await eventually(lambda: store.healthy, "the store is healthy")
