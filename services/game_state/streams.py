@@ -142,11 +142,12 @@ class RoomStream:
         process drains; STREAM_SUPERSEDED; and what `fail` was given.
         """
         opening = await self._open()
-        if opening:
-            yield opening
+        # Counted before it is told anything: who has read the first message is among the viewers.
         viewers = self._parts.metrics.watchers.labels("spectator" if self._seat is None else "seat")
         viewers.inc()
         try:
+            if opening:
+                yield opening
             while not self._ended:
                 end = self._reason_to_end()
                 if end is not None:
