@@ -25,6 +25,7 @@ from rami_cli.bench_rooms import ROOMS
 from rami_cli.bench_scaling import SCALING
 from rami_cli.bench_start import START
 from rami_cli.bench_store import STORE
+from rami_cli.connecting import edge_of
 from rami_cli.load_player import LoadHabits
 from rami_cli.running import run_command
 from rami_cli.screen import make_console
@@ -186,7 +187,9 @@ def load(
     *,
     players: Annotated[int, typer.Option(min=1, max=100_000, help="Players at once.")] = 100,
     minutes: Annotated[float, typer.Option(min=0.01, max=1440, help="How long.")] = 1.0,
-    target: Annotated[str, typer.Option(help="gRPC target of an edge, or of the game service.")] = "127.0.0.1:7000",
+    target: Annotated[
+        str, typer.Option(help="Edge, as https://host or a gRPC target; or the gRPC target of the game service.")
+    ] = "127.0.0.1:7000",
     matchmaking: Annotated[
         str | None, typer.Option(help="gRPC target of matchmaking; None: the target is an edge.")
     ] = None,
@@ -203,6 +206,7 @@ def load(
     folder: Folder = DEFAULT_FOLDER,
 ) -> None:
     """Let many realistic players queue and play on a running cluster, and tell what they saw."""
+    edge_of(target)  # refused here when it is neither
     known = tuple(tokens.read_text(encoding="utf-8").split()) if tokens is not None else ()
     if tokens is not None and len(known) < players:
         raise typer.BadParameter(f"{tokens} has {len(known)} tokens for {players} players")

@@ -18,9 +18,9 @@ from rich.table import Table
 
 from rami_cli.bench_harness import BenchError
 from rami_cli.bench_report import bench_progress, quantile, save_plot, write_report
+from rami_cli.connecting import Home, connect
 from rami_cli.load_player import ACT, STEPS, LoadPlayer, LoadRecord
 from rami_cli.screen import make_console
-from rami_client import Client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rami_cli.load_player import LoadHabits
+    from rami_client import Client
 
 PART: Final = "load"
 ARRIVAL_SHARE: Final = 0.1
@@ -100,10 +101,10 @@ async def run_load_bench(plan: LoadBench, folder: Path) -> None:
 def _player(plan: LoadBench, number: int, record: LoadRecord) -> LoadPlayer:
     token = plan.tokens[number] if plan.tokens else None
 
-    def connect() -> Client:
-        return Client.connect(game=plan.game, matchmaking=plan.matchmaking, token=token)
+    def client() -> Client:
+        return connect(Home(plan.game, plan.matchmaking), token=token)
 
-    return LoadPlayer(f"Load {number}", connect, plan.habits, record, random.Random(f"{plan.seed}/{number}"))  # noqa: S311
+    return LoadPlayer(f"Load {number}", client, plan.habits, record, random.Random(f"{plan.seed}/{number}"))  # noqa: S311
 
 
 def figures_of(record: LoadRecord, lags: list[float]) -> list[dict[str, Any]]:

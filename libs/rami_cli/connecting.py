@@ -41,7 +41,7 @@ def connect(
     languages: str = "",
 ) -> Client:
     """A client as `Client.connect` makes it; of an edge alone where there is one. Raises typer.BadParameter."""
-    edge = _edge_of(home.game)
+    edge = edge_of(home.game)
     secure = edge is not None and home.game.lower().startswith("https:")
     return Client.connect(
         game=edge or home.game,
@@ -63,8 +63,8 @@ async def connect_to_look(game: str, matchmaking: str, token: str | None) -> Asy
         yield client
 
 
-def _edge_of(typed: str) -> str | None:
-    """The gRPC target of an edge that was typed as a URL; None for what is no URL."""
+def edge_of(typed: str) -> str | None:
+    """The gRPC target of an edge that was typed as a URL; None for what is no URL. Raises typer.BadParameter."""
     scheme, separator, _ = typed.partition("://")
     if not separator or scheme.lower() not in _PORTS:
         return None
@@ -79,4 +79,4 @@ def _edge_of(typed: str) -> str | None:
     return f"{host}:{port}"
 
 
-__all__ = ["Home", "connect", "connect_to_look"]
+__all__ = ["Home", "connect", "connect_to_look", "edge_of"]

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import grpc
+import pytest
+
 from support.commands import rami
+from support.fake_queue import FakeQueue
+from support.self_signed import self_signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,9 +21,9 @@ if TYPE_CHECKING:
 HASTY = ("--think=0", "--pause=0", "--disconnect=0.2", "--cancel=0.5")
 
 
-async def load(folder: Path, *arguments: str) -> tuple[int, str]:
+async def load(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
     """The exit code of a run and everything that it printed."""
-    async with rami("bench", "load", f"--folder={folder}", *arguments, folder=folder) as command:
+    async with rami("bench", "load", f"--folder={folder}", *arguments, folder=folder, **environment) as command:
         return await command.finish(), command.output
 
 
@@ -41,6 +46,26 @@ async def test_too_few_tokens_are_refused_before_anything_is_done(tmp_path: Path
     tokens = tmp_path / "tokens"
     tokens.write_text("one\n")
     code, output = await load(tmp_path, "--players=2", f"--tokens={tokens}")
+    assert code == 2, output
+    assert not (tmp_path / "load.json").exists()
+
+
+async def test_an_edge_with_tls_is_asked_for_everything(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "localhost")
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+    queue = FakeQueue()
+    port = queue.listen_with(credentials)
+    async with queue:
+        trust = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(certificate)}
+        arguments = ("--players=1", "--minutes=0.05", f"--target=https://localhost:{port}")
+        await load(tmp_path, *arguments, **trust)
+    report = json.loads((tmp_path / "load.json").read_text())
+    assert {row["name"]: row["count"] for row in report["results"] if row["kind"] == "step"}["sign in"] >= 1
+
+
+@pytest.mark.parametrize("target", ["https://play.example.com/table", "https://", "http://host:port"])
+async def test_what_is_no_address_is_refused_before_anything_is_done(target: str, tmp_path: Path) -> None:
+    code, output = await load(tmp_path, "--players=1", f"--target={target}")
     assert code == 2, output
     assert not (tmp_path / "load.json").exists()
 
