@@ -49,12 +49,14 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         self._pool = pool
         self._metrics = metrics
         self._streams: set[DecisionStream] = set()
+        self._draining = False
         levels = [bot.id for bot in BOTS]
         metrics.decisions.prepare(levels, ("ok", "cancelled", *_OUTCOMES.values()))
         metrics.seconds.prepare(levels)
 
     def drain(self) -> None:
-        """Take nothing more over streams: they end when what they have taken is answered."""
+        """Take nothing more over streams: they end when what they have taken is answered, and new ones at once."""
+        self._draining = True
         for stream in self._streams:
             stream.drain()
 
@@ -72,6 +74,8 @@ class DecisionServicer(decision_service_pb2_grpc.DecisionServiceServicer):
         """Decides what comes over a stream, everything at once; ends when all is answered that was asked."""
         stream = DecisionStream(self._answer)
         self._streams.add(stream)
+        if self._draining:  # its call had come before the port was closed
+            stream.drain()
         try:
             async for response in stream.responses(requests):
                 yield response

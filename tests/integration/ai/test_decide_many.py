@@ -145,8 +145,11 @@ async def test_who_leaves_takes_its_decisions_along() -> None:
 async def test_a_draining_service_answers_what_it_has_taken() -> None:
     async with serving(workers=1) as served:
         stream = open_stream(served)
-        for number in range(3):
-            await stream.write(one(number, request_for(some_turn(), "hard")))
+        registry = served.app.metrics.registry
+        with held_workers():
+            for number in range(3):
+                await stream.write(one(number, request_for(some_turn(), "hard")))
+            await eventually(lambda: registry.get_sample_value("rami_ai_queue_depth") == 2, "all are taken")
         first = await answers(stream, 1)
         draining = asyncio.create_task(served.app.drain())
         rest, code = await to_the_end(stream)
