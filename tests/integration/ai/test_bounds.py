@@ -99,15 +99,15 @@ async def test_g4_hard_decisions_keep_neither_health_nor_easy_ones_waiting() -> 
 
 async def test_g5_a_decision_keeps_its_deadline_and_leaves_no_work_behind() -> None:
     async with serving() as served:
-        await decide(served.stub, HARD, 5.0)
+        await decide(served.stub, HARD)
         pids = stop_workers()
-        late = asyncio.create_task(decide(served.stub, HARD, 1.0))
+        calls = [asyncio.create_task(decide(served.stub, HARD, 5.0)) for _ in range(2)]
         await busy(served, 1)
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await late
-        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        with pytest.raises(grpc.aio.AioRpcError):
-            await decide(served.stub, HARD, 0.3)
+        await waiting(served, 1)
+        for call in calls:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await call
+            assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await waiting(served, 0)
         send(pids, signal.SIGCONT)
         await busy(served, 0)
@@ -144,7 +144,7 @@ async def test_a_decision_that_grpc_ends_at_its_deadline_counts_as_late(monkeypa
     # The front would wait for longer, as one does that is too busy to notice the time.
     monkeypatch.setattr(servicer, "RESERVE_SECONDS", -CALL_SECONDS)
     # Its time begins when the call has arrived, which may take a while; there is a connection by then.
-    monkeypatch.setattr(servicer, "DEADLINE_SLACK_SECONDS", 1.0)
+    monkeypatch.setattr(servicer, "DEADLINE_SLACK_SECONDS", 1.9)
     async with serving() as served:
         await decide(served.stub, HARD)
         await late_decision(served, 2.0)
@@ -210,7 +210,7 @@ async def test_recycling_real_workers_loses_no_decision() -> None:
 
 
 async def test_without_workers_the_service_is_not_ready_and_becomes_so_again() -> None:
-    async with service_process(worker_start_seconds="20") as process, calling(process) as stub:
+    async with service_process(worker_start_seconds="60") as process, calling(process) as stub:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{process.port}") as channel:
             watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
             seen = [(await watch.read()).status]
