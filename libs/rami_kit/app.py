@@ -61,6 +61,8 @@ HEED_SECONDS: Final = 0.2
 """How long they have from then on to act on it."""
 LINGER_SECONDS: Final = 0.5
 """How long clients have to take what their calls ended with, once every handler has."""
+MOMENT_SECONDS: Final = 0.25
+"""What each step of a drain has in any case, where the grace is long enough."""
 FORCED_SECONDS: Final = 3.0
 """A process that is there so long after its grace is ended by force: a machine that is held up makes the end late."""
 COLLECT_AFTER: Final = (2_000, 2, 40)
@@ -246,9 +248,7 @@ class App:
             await asyncio.sleep(min(HEED_SECONDS, 0.1 * grace))
         await self._stop_serving(grace * 0.7)
         # stop returns when the calls are over for the clients; their handlers may still be cleaning up.
-        # They have a moment of their own, however late the server was to stop on a machine that was held up.
-        least = asyncio.get_running_loop().time() + grace * 0.05
-        await self._within(max(deadline - grace * 0.2, least), "handlers", self.interceptor.wait_idle())
+        await self._within(deadline - grace * 0.2, "handlers", self.interceptor.wait_idle())
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:
@@ -280,11 +280,18 @@ class App:
             giving_up.cancel()
 
     async def _within(self, deadline: float, what: str, awaitable: Awaitable[None]) -> None:
+        """Waits until the deadline and, however late it is by then, for a moment more: whoever is held up while the
+        deadline passes still has the moment.
+        """
+        ending = asyncio.ensure_future(awaitable)
         try:
-            async with asyncio.timeout_at(deadline):
-                await awaitable
+            await asyncio.wait({ending}, timeout=max(0.0, deadline - asyncio.get_running_loop().time()))
+            async with asyncio.timeout(min(MOMENT_SECONDS, 0.05 * self.settings.drain_grace_seconds)):
+                await ending
         except TimeoutError:
             _log.warning("%s did not end in time", what)
+        finally:
+            ending.cancel()
 
     def _add_own_services(self) -> None:
         self.interceptor.add_service(health.SERVICE_NAME, Access.PROBE, deadline_required=False)
