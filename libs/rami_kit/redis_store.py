@@ -70,10 +70,15 @@ class Script:
 
 
 class StoreClock:
-    """The store's time, which all replicas share, without a round trip a look."""
+    """The store's time, which all replicas share, without a round trip a look.
+
+    It does not go back when it is only known better: it stands still until it is right, which takes no longer than it
+    was in doubt before. It follows a store whose own clock goes back.
+    """
 
     def __init__(self) -> None:
         self._offset: float | None = None
+        self._reached = 0.0
         self._error = 0.0
         self._adjusted_at = 0.0
 
@@ -81,7 +86,7 @@ class StoreClock:
         """Unix seconds as the store counts them. Raises StoreUnavailable before it was first reached."""
         if self._offset is None:
             raise StoreUnavailable("the store has not been reached yet: its time is unknown")
-        return time.monotonic() + self._offset
+        return max(time.monotonic() + self._offset, self._reached)
 
     def adjust(self, store_seconds: float, sent_at: float, received_at: float) -> None:
         """Takes over a time that the store gave between two readings of the monotonic clock.
@@ -91,8 +96,13 @@ class StoreClock:
         """
         offset, error = store_seconds - (sent_at + received_at) / 2, (received_at - sent_at) / 2
         doubt = self._error + (received_at - self._adjusted_at) * CLOCK_DRIFT
-        if self._offset is None or error <= doubt or abs(offset - self._offset) > error + doubt:
-            self._offset, self._error, self._adjusted_at = offset, error, received_at
+        if self._offset is None or abs(offset - self._offset) > error + doubt:
+            self._reached = 0.0
+        elif error <= doubt:
+            self._reached = max(self._reached, received_at + self._offset)
+        else:
+            return
+        self._offset, self._error, self._adjusted_at = offset, error, received_at
 
 
 class Store:

@@ -82,6 +82,22 @@ def test_a_clock_that_was_set_is_followed_even_by_a_slow_answer(monkeypatch: pyt
     assert clock.now() == 5000.0
 
 
+def test_a_clock_that_is_known_better_does_not_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monotonic, clock = Monotonic(monkeypatch), StoreClock()
+    clock.adjust(1000.0, 0.0, 0.1)  # the middle of a long way is 0.05
+    monotonic.now = 1.0
+    shown = clock.now()
+    clock.adjust(1000.91, 0.99, 1.0)
+    assert clock.now() == shown
+    monotonic.now = 1.02
+    assert clock.now() == shown
+    monotonic.now = 1.2
+    assert clock.now() == pytest.approx(1001.115)
+    clock.adjust(900.0, 1.99, 2.0)
+    monotonic.now = 2.0
+    assert clock.now() == pytest.approx(900.005), "the store's own clock has been set back"
+
+
 def test_pages_have_a_size_within_the_range_and_a_default() -> None:
     assert page_size(0, 20, 100) == 20
     assert page_size(1, 20, 100) == 1
