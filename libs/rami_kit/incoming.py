@@ -32,9 +32,18 @@ class Incoming:
         """Returns once the client has sent something, or is done with sending, or has had its time for it."""
         if self.begun:
             return
-        with contextlib.suppress(TimeoutError, StopAsyncIteration):
-            async with asyncio.timeout(FIRST_MESSAGE_SECONDS):
-                await anext(self.messages)
+        first = asyncio.ensure_future(self._one())
+        try:
+            # In two parts: a process that stands still for all of one, and its clients with it, has the other.
+            for _ in range(2):
+                await asyncio.wait({first}, timeout=FIRST_MESSAGE_SECONDS / 2)
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+
+    async def _one(self) -> None:
+        with contextlib.suppress(StopAsyncIteration):
+            await anext(self.messages)
 
 
 __all__ = ["FIRST_MESSAGE_SECONDS", "Incoming"]

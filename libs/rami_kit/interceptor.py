@@ -259,9 +259,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                     code = _aborted(context)
                     raise
                 code = refusal.code.name
-                writer.begin()
                 if messages is not None:
                     await messages.await_first()
+                writer.begin()
                 if visit is not None:
                     visit.leave()  # who has been told that its stream is over may open the next one at once
                 await _abort(context, refusal)

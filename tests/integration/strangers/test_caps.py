@@ -11,7 +11,7 @@ import grpc.aio
 from game_state import streams
 from rami.game.v1 import game_service_pb2 as pb
 from rami_engine import DRAW_STOCK
-from rami_kit import incoming
+from rami_kit import incoming, unread
 from rami_kit.access import Access
 from rami_kit.testing import player, player_token
 from support.calls import TIMEOUT, bench, details, failure
@@ -139,6 +139,22 @@ async def test_a_stream_is_refused_when_its_first_message_has_come(monkeypatch: 
         await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
         hung_up.cancel()
         await eventually(lambda: b.app.interceptor.running == 1, "nobody is waited for who has left")
+
+
+async def test_a_drain_does_not_take_who_has_sent_nothing_yet_for_one_who_reads_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(incoming, "FIRST_MESSAGE_SECONDS", 3600.0)
+    monkeypatch.setattr(unread, "UNREAD_SECONDS", 0.02)
+    async with bench(max_streams_per_player=1) as b:
+        await open_chat(b, player("ada"))
+        chat: Any = b.stub.chat(metadata=player("ada"))
+        await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
+        giving_up = asyncio.create_task(b.app.interceptor.writers.give_up_unread())
+        await asyncio.sleep(0.2)  # who is given up is so by then
+        await chat.write(text("x"))
+        assert details(await failure(chat)) == full("streams_per_player", 1)
+        giving_up.cancel()
 
 
 async def test_a_stream_on_which_nothing_comes_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
