@@ -106,6 +106,8 @@ class Calls:
         """What the player reads, as in an accept-language header; empty for not told."""
         self.deadline_seconds = deadline_seconds
         self.retry = retry
+        self.closed = False
+        """The client was closed: nothing is tried again."""
 
     def metadata(self, room_id: str = "") -> tuple[tuple[str, str], ...]:
         """What every call carries."""
@@ -119,12 +121,25 @@ class Calls:
         return tuple(pairs)
 
     async def next_message(self, stream: Stream) -> object:
-        """What reading a stream gives. Raises UnavailableError for one that has gone silent, and what reading does."""
+        """What reading a stream gives. Raises UnavailableError for one that has gone silent or was cancelled, and what
+        reading does.
+        """
         try:
             async with asyncio.timeout(self.retry.silence_limit_seconds):
                 return await stream.read()
         except TimeoutError:
             raise UnavailableError(grpc.StatusCode.UNAVAILABLE, "the stream has gone silent") from None
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, "the stream was cancelled") from None
+
+    async def pause(self, failures: int, error: RpcError) -> None:
+        """Waits before another attempt. Raises the error where there is none, because the client was closed."""
+        if not self.closed:
+            await asyncio.sleep(self.retry.pause_seconds(failures, error))
+        if self.closed:
+            raise error
 
     async def unary(
         self,
@@ -143,4 +158,14 @@ class Calls:
                 failures += 1
                 if not isinstance(error, PASSING) or failures >= self.retry.attempts:
                     raise error from failure
-            await asyncio.sleep(self.retry.pause_seconds(failures, error))
+            except asyncio.CancelledError:
+                if is_cancelled():
+                    raise
+                raise UnavailableError(grpc.StatusCode.UNAVAILABLE, "the client was closed") from None
+            await self.pause(failures, error)
+
+
+def is_cancelled() -> bool:
+    """Whether it is the running task that was cancelled, and not just a call that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -10,7 +10,6 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from weakref import WeakSet
 
@@ -76,7 +75,6 @@ class Follower(ABC):
         self._heard = False
         self._divergences = 0
         self._stream: Stream | None = None
-        self._reopening = False
         self._clock: deque[float] = deque(maxlen=_CLOCK_SAMPLES)
 
     @abstractmethod
@@ -178,11 +176,14 @@ class Follower(ABC):
         True
         """
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        self._end(None)
+        try:
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])  # which does not take for the task's what is this one's own cancellation
+                if not task.cancelled():
+                    task.result()
+        finally:
+            self._end(None)
 
     async def changed(self) -> None:
         """Waits for the next update or the end.
@@ -229,7 +230,6 @@ class Follower(ABC):
         try:
             update = self._mirror.take_event(event)
         except OtherPastError:
-            self._reopening = True
             if self._stream is not None:
                 self._stream.cancel()
         except (GapError, DivergedError):
@@ -282,7 +282,6 @@ class Follower(ABC):
     async def _read_stream(self) -> RamiClientError:
         """Reads one stream until it breaks; why it did."""
         stream = self._stream = self._open()
-        self._reopening = False
         try:
             await self._greet(stream)
             while True:
@@ -301,13 +300,8 @@ class Follower(ABC):
             if self._divergences >= _DIVERGENCE_LIMIT:
                 return TableEndedError(f"what the server sends makes no sense to this client: {divergence}")
             return _broken(str(divergence))
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not self._reopening or (task is not None and task.cancelling()):
-                raise
-            return _broken("what is held did not happen")
-        except UnavailableError as silent:
-            return silent
+        except UnavailableError as unheard:
+            return unheard
         except grpc.aio.AioRpcError as failure:
             return error_from_call(failure)
         finally:

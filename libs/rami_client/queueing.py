@@ -177,7 +177,7 @@ class Queueing:
             if silent or error.code not in PASSING_CODES:
                 raise error
             failures += 1
-            await asyncio.sleep(self._calls.retry.pause_seconds(failures, error))
+            await self._calls.pause(failures, error)
 
     async def wait_for_match(self, ticket_id: str) -> matchmaking.Assignment:
         """The seat that a ticket gets. Raises TicketEndedError when it is cancelled or expires instead.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +18,7 @@ import grpc
 
 from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import room_pb2
-from rami_client.calls import PASSING, new_request_id
+from rami_client.calls import PASSING, is_cancelled, new_request_id
 from rami_client.errors import (
     RamiClientError,
     RewoundError,
@@ -147,11 +146,12 @@ class Table(Follower):
         True
         """
         entropy, self._entropy = self._entropy, None
-        if entropy is not None:
-            entropy.cancel()
-            with suppress(asyncio.CancelledError):
-                await entropy
-        await super().close()
+        try:
+            if entropy is not None:
+                entropy.cancel()
+                await asyncio.wait([entropy])
+        finally:
+            await super().close()
 
     def _open(self) -> PlayStream:
         self._play = None
@@ -212,9 +212,14 @@ class Table(Follower):
         """Writes to a stream. Where that fails the reader finds out as well, and what is pending is sent
         again.
         """
-        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        try:
             async with self._writing:
                 await stream.write(request)
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            pass
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
 
     def _record(self, update: Update) -> None:
         if self.receipt is not None:
