@@ -438,13 +438,17 @@ async def test_a_bot_that_chooses_something_illegal_is_stopped() -> None:
 async def test_a_bot_is_asked_again_when_the_room_has_moved_on() -> None:
     async with playing(["ann", ""]) as (_, room, _, table):
         asked = 0
+        loop = asyncio.get_running_loop()
+
+        async def let_autopilot_play() -> None:
+            room.play(*_next(room), event_pb2.ACTION_SOURCE_AUTOPILOT)
 
         class Slow(FallbackBot):
             def choose(self, view: SeatView, legal: tuple[Action, ...]) -> Action:
                 nonlocal asked
                 asked += 1
-                if asked == 1:  # autopilot comes first
-                    room.play(*_next(room), event_pb2.ACTION_SOURCE_AUTOPILOT)
+                if asked == 1:  # autopilot comes first, in the loop that the room belongs to
+                    asyncio.run_coroutine_threadsafe(let_autopilot_play(), loop).result()
                 return super().choose(view, legal)
 
         assert await play_match(table, Slow()) is not None
