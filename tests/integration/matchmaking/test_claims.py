@@ -7,6 +7,8 @@ import contextlib
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import grpc
+import grpc.aio
 import pytest
 
 from matchmaking.game_rooms import Created, GameRooms, NotSent, Outcome, Refused, Unknown
@@ -195,10 +197,22 @@ async def test_a_refused_room_puts_everybody_back_with_the_original_time(store_u
             assert now.create_time == before.create_time
 
 
-async def test_nobody_is_claimed_while_the_game_service_is_away(store_url: str, rooms: FakeMatchRooms) -> None:
+async def test_nobody_is_claimed_while_the_game_service_is_away(
+    store_url: str, rooms: FakeMatchRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann, bob = Player("ann"), Player("bob")
+    ways: list[grpc.aio.Channel] = []
+
+    def noted(target: str, settings: ServiceSettings) -> grpc.aio.Channel:
+        ways.append(open_channel(target, settings))
+        return ways[-1]
+
+    monkeypatch.setattr("matchmaking.service.open_channel", noted)
     async with running_replica(store_url, rooms.target) as replica:
+        (way,) = ways
         async with rooms.away():
+            # The service has gone, and its connection knows it a moment later.
+            await eventually(lambda: way.get_state() is not grpc.ChannelConnectivity.READY, "the replica knows")
             tickets = await asyncio.gather(ann.create(replica), bob.create(replica))
             await eventually(lambda: replica.sample("live_tickets", state="waiting") == 2, "both are seen")
             assert (await ann.get(replica, tickets[0].ticket_id)).state == WAITING

@@ -204,8 +204,8 @@ async def test_a_party_all_of_whom_are_there_lives_on(
     monkeypatch.setattr("matchmaking.matchmaking_servicer.HEARTBEATS", 100)
     async with running_replica(store_url, rooms.target) as replica, store_client(store_url) as client:
         ticket_id = await form(replica, ANN, [BOB])
-        watches = [player.watch(replica, ticket_id) for player in (ANN, BOB)]
         ends = [float(await client.zscore(keys.waiting_key(), ticket_id) or 0)]
+        watches = [player.watch(replica, ticket_id) for player in (ANN, BOB)]
         for _ in range(6):  # heartbeats of a third of a second each
             for watch in watches:
                 assert (await next_ticket(watch)).state == WAITING
