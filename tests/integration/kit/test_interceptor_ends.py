@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import grpc
@@ -10,11 +11,8 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health_pb2
 
-from rami_kit.testing import (
-    bearer,
-    player,
-    player_token,
-)
+from rami_kit import interceptor
+from rami_kit.testing import bearer, player, player_token
 from support.calls import TIMEOUT, bench, details, failure
 from support.echo import SERVICE, StringValue, text, value_of
 from support.waiting import eventually
@@ -46,7 +44,9 @@ async def test_a_cancelled_unary_call_is_counted_after_its_cleanup() -> None:
         await b.settled("Say", CANCELLED=1)
 
 
-async def test_a_passed_deadline_is_counted_as_what_the_client_saw() -> None:
+async def test_a_passed_deadline_is_counted_as_what_the_client_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    # However much later than its client the service has begun to count the time.
+    monkeypatch.setattr(interceptor, "DEADLINE_SLACK_SECONDS", 1.9)
     async with bench() as b:
 
         async def slow(_request: StringValue) -> StringValue:
@@ -56,7 +56,7 @@ async def test_a_passed_deadline_is_counted_as_what_the_client_saw() -> None:
         # There is a connection before the time of the call begins to run.
         await b.stub.say(text("x"), timeout=TIMEOUT, metadata=player("ada"))
         b.servicer.on_say = slow
-        error = await failure(b.stub.say(text("x"), timeout=1.0, metadata=player("ada")))
+        error = await failure(b.stub.say(text("x"), timeout=2.0, metadata=player("ada")))
         assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await b.settled("Say", OK=1, DEADLINE_EXCEEDED=1)
 
@@ -129,7 +129,18 @@ async def test_an_error_after_the_client_has_left_is_no_crash(caplog: pytest.Log
         assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-async def test_a_stream_ends_with_its_token() -> None:
+class Later:
+    """The time as a stream sees it whose token was good when it came, and has little left by then."""
+
+    perf_counter = staticmethod(time.perf_counter)
+
+    @staticmethod
+    def time() -> float:
+        return time.time() + 3600 - 0.5
+
+
+async def test_a_stream_ends_with_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interceptor, "time", Later)
     async with bench() as b:
         cleaned = asyncio.Event()
 
@@ -141,23 +152,23 @@ async def test_a_stream_ends_with_its_token() -> None:
                 cleaned.set()
 
         b.servicer.on_count = endless
-        metadata = bearer(player_token("ada", lifetime_seconds=0.7))
-        call = b.stub.count(text("x"), metadata=metadata)
-        error = await failure(call)
+        error = await failure(b.stub.count(text("x"), metadata=bearer(player_token("ada", lifetime_seconds=3600))))
         assert details(error) == ("UNAUTHENTICATED", "TOKEN_EXPIRED", {})
         assert cleaned.is_set()
         await b.settled("Count", UNAUTHENTICATED=1)
 
 
-async def test_a_stream_of_requests_ends_with_its_token_even_while_it_waits_for_the_client() -> None:
+async def test_a_stream_of_requests_ends_with_its_token_even_while_it_waits_for_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(interceptor, "time", Later)
     async with bench() as b:
 
         async def quiet() -> AsyncIterator[bytes]:
             yield text("one")
             await asyncio.Event().wait()
 
-        metadata = bearer(player_token("ada", lifetime_seconds=0.7))
-        error = await failure(b.stub.chat(quiet(), metadata=metadata))
+        error = await failure(b.stub.chat(quiet(), metadata=bearer(player_token("ada", lifetime_seconds=3600))))
         assert details(error) == ("UNAUTHENTICATED", "TOKEN_EXPIRED", {})
 
 

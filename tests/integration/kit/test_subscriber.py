@@ -37,8 +37,8 @@ class Listener:
 
 
 @contextlib.asynccontextmanager
-async def listening(url: str, timeout_seconds: float = 30.0) -> AsyncIterator[tuple[Subscriber, Store]]:
-    settings = make_settings(ServiceSettings, url, redis_timeout_seconds=timeout_seconds)
+async def listening(url: str) -> AsyncIterator[tuple[Subscriber, Store]]:
+    settings = make_settings(ServiceSettings, url, redis_timeout_seconds=30.0)
     store = await Store.connect(settings, Metrics())
     subscriber = Subscriber(store)
     try:
@@ -229,9 +229,11 @@ async def test_a_connection_that_goes_silent_is_given_up(
 ) -> None:
     monkeypatch.setattr("rami_kit.subscriber_line.PING_SECONDS", 0.2)
     with EmbeddedStore() as own:
-        async with listening(own.url, timeout_seconds=0.5) as (subscriber, store):
+        async with listening(own.url) as (subscriber, store):
             listener = Listener()
             await subscriber.subscribe("c", listener)
+            (line,) = subscriber._lines.values()
+            line._timeout = 0.5
             own.pause()
             try:
                 await eventually(lambda: "has gone silent" in caplog.text, "it is given up")
