@@ -1,6 +1,6 @@
 /** The page: its frame, its addresses, its language and colours. */
 import { type JSX, render } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RuleOptions } from "../client/index.ts";
 import { type Page, PageContext } from "./context.ts";
 import { LOCALES, negotiate, Texts } from "./i18n.ts";
@@ -39,11 +39,12 @@ function App(): JSX.Element {
   const main = useRef<HTMLElement>(null);
   const texts = useMemo(() => new Texts(locale), [locale]);
 
-  useEffect(() => {
+  // Before the page is drawn: nobody sees it in another colour, or hears it in another language, for a moment.
+  useLayoutEffect(() => {
     document.documentElement.lang = locale.tag;
     session.rami.language = locale.tag;
   }, [locale]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme;
   }, [theme]);
   useEffect(() => {
