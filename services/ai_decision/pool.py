@@ -160,7 +160,9 @@ class WorkerPool:
         if not job.answer.done():
             job.answer.set_result(answer)
         if self._outdated is None and 0 < self._recycle_decisions <= worker.decisions:
-            self._outdated = worker
+            # Several may be due by now: who is first is not who happens to answer next, or one might never be.
+            serving = [each for each in self._workers if each.state in _SERVING]
+            self._outdated = max(serving, key=lambda each: each.decisions)
             self._refill()
         self._rest(worker)
 

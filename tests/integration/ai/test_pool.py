@@ -238,7 +238,7 @@ async def test_recycling_loses_nothing_and_the_pool_keeps_its_size(tmp_path: Pat
     async with pool_of(tmp_path, workers=2, recycle=5, queue_limit=200) as pool, asyncio.timeout(LONG):
         first = pool.pool.pids
         asked = 0
-        while pool.started() < 6:
+        while pool.started() < 6 or set(first) & set(pool.pool.pids):
             numbers = range(asked, asked + 20)
             answers = await asyncio.gather(*[pool.ask(f"index {number}") for number in numbers])
             assert answers == [Chosen(number) for number in numbers]
@@ -246,8 +246,21 @@ async def test_recycling_loses_nothing_and_the_pool_keeps_its_size(tmp_path: Pat
             asked += 20
         assert pool.restarts() == 0, "a worker that is succeeded has not died"
         await eventually(lambda: len(pool.pool.pids) == 2, "the outdated ones have gone")
-        assert not set(first) & set(pool.pool.pids)
         assert await pool.ask("index 1") == Chosen(1)
+
+
+async def test_of_several_outdated_workers_who_has_decided_most_is_replaced_first(tmp_path: Path) -> None:
+    async with pool_of(tmp_path, workers=2, recycle=5) as pool:
+        held = await pool.occupy("a")
+        (busy,) = pool.pool._jobs
+        (other,) = pool.pool._workers - {busy}
+        busy.decisions, other.decisions = 9, 8
+        assert await pool.ask("index 1") == Chosen(1)
+        assert pool.pool._outdated is busy, "and not who has just answered"
+        await pool.release("a")
+        assert await held == Chosen(0)
+        await eventually(lambda: busy.pid not in pool.pool.pids, "it has gone")
+        assert other.pid in pool.pool.pids
 
 
 async def test_an_outdated_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
