@@ -26,6 +26,8 @@ from rami_client.errors import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rami_client.follow import Follower
+
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 
@@ -108,6 +110,8 @@ class Calls:
         self.retry = retry
         self.closed = False
         """The client was closed: nothing is tried again."""
+        self.followers: dict[Follower, None] = {}
+        """Tables and watches that go on, in the order in which they began."""
 
     def metadata(self, room_id: str = "") -> tuple[tuple[str, str], ...]:
         """What every call carries."""

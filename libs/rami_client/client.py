@@ -14,7 +14,6 @@ raise RpcError.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
-from weakref import WeakSet
 
 from rami.game.v1 import game_service_pb2 as game
 from rami.game.v1 import game_service_pb2_grpc, rule_sheet_service_pb2_grpc
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import grpc
 
     from rami.game.v1 import room_pb2
-    from rami_client.follow import Follower
     from rami_client.receipt import Receipt
     from rami_engine import Action
 
@@ -54,7 +52,6 @@ class Client(Queueing, Lookups):
         self.player_id = ""
         """The player's opaque id; empty until a guest has signed in."""
         self._channels = {game_channel, matchmaking_channel}
-        self._followers: WeakSet[Follower] = WeakSet()
         self._game = game_service_pb2_grpc.GameServiceStub(game_channel)
 
     @classmethod
@@ -103,7 +100,7 @@ class Client(Queueing, Lookups):
         >>> await ann.close()
         """
         self._calls.closed = True
-        for follower in list(self._followers):
+        for follower in list(self._calls.followers):
             await follower.close()
         for channel in self._channels:
             await channel.close()
@@ -381,8 +378,7 @@ class Client(Queueing, Lookups):
         'PLAY'
         """
         mirror = RoomMirror(seat=seat, player_id=self.player_id)
-        self._followers.add(table := Table(self._game, self._calls, room_id, mirror, receipt))
-        return table
+        return Table(self._game, self._calls, room_id, mirror, receipt)
 
     def watch(self, room_id: str) -> Watch:
         """A watcher of a room, kept current from `async with` on.
@@ -391,8 +387,7 @@ class Client(Queueing, Lookups):
         ...     watching.version == room.version
         True
         """
-        self._followers.add(watch := Watch(self._game, self._calls, room_id, RoomMirror(player_id=self.player_id)))
-        return watch
+        return Watch(self._game, self._calls, room_id, RoomMirror(player_id=self.player_id))
 
 
 def _bot_seats(bots: Mapping[int, str]) -> list[game.BotSeat]:

@@ -149,6 +149,7 @@ class Follower(ABC):
         return self._ended
 
     async def __aenter__(self) -> Self:
+        self._calls.followers[self] = None
         self._task = asyncio.create_task(self._run(), name=f"follow {self.room_id}")
         try:
             while not self.version and not self._ended:
@@ -344,6 +345,7 @@ class Follower(ABC):
         self._pulse = asyncio.Event()
 
     def _end(self, error: RamiClientError | None) -> None:
+        self._calls.followers.pop(self, None)
         if self._ended:
             return
         self._ended = True
