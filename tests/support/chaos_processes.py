@@ -49,6 +49,8 @@ BASE_ENVIRONMENT: Final = {
     "RAMI_SERVICE_SECRET": SERVICE_SECRET,
     # An answer that is kept back is given up after this; healthy ones take a few milliseconds.
     "RAMI_REDIS_TIMEOUT_SECONDS": "0.7",
+    # Bots that are gone are given up after this: far sooner than a match has to go on without them.
+    "RAMI_DECISION_PATIENCE_SECONDS": "0.7",
     "RAMI_DRAIN_GRACE_SECONDS": "15",
     # Matches are short, so that many of them see their end within a run.
     "RAMI_MAX_TURNS_PER_ROUND": "24",

@@ -14,7 +14,7 @@ import grpc.aio
 from rami.game.v1 import game_service_pb2 as pb
 from support.chaos_checker import check_file
 from support.chaos_faults import Deed, Fault, Point, Striker
-from support.chaos_players import CALL_SECONDS, PAUSE_SECONDS
+from support.chaos_players import PAUSE_SECONDS
 from support.chaos_seats import UnaryPlayer
 from support.chaos_tables import Kind, Table
 from support.game_cluster import request_id
@@ -43,9 +43,10 @@ class HandPlayer(UnaryPlayer):
         await self.follow()
 
     async def look(self, replica: int) -> pb.GetViewResponse:
-        """What the player sees and may do, read at a replica."""
+        """What the player sees and may do, read at a replica, which a busy machine may keep from its store for once."""
         request = pb.GetViewRequest(room_id=self.room)
-        return await self.stubs[replica].GetView(request, timeout=CALL_SECONDS, metadata=self.metadata)
+        view: pb.GetViewResponse = await self._call([self.stubs[replica]], "GetView", request, MEETING_SECONDS)
+        return view
 
     async def do(self, version: int, action: action_pb2.Action, replica: int = 0) -> None:
         """Ask for an action, at one replica only, until it is clear what became of it."""
