@@ -116,6 +116,8 @@ async def watch_many(store_url: str, scale: Scale) -> None:
             assert all(watch.versions == [version] for watch in watches)
             await watches[0].close()
             await process.sampled('rami_game_watchers{viewer="spectator"}', scale.watches - 1)
+            # The watcher is gone, and then its place among the streams is free.
+            await process.sampled('rami_grpc_in_flight{method="rami.game.v1.GameService/WatchRoom"}', scale.watches - 1)
             async with Watch(process.player("late"), room.room_id) as late:
                 await late.read()
 
