@@ -72,21 +72,23 @@ class Script:
 class StoreClock:
     """The store's time, which all replicas share, without a round trip a look.
 
-    It does not go back when it is only known better: it stands still until it is right, which takes no longer than it
-    was in doubt before. It follows a store whose own clock goes back.
+    It does not go back when it is only known better: it runs at half its pace until it is right. It follows a store
+    whose own clock goes back.
     """
 
     def __init__(self) -> None:
         self._offset: float | None = None
-        self._reached = 0.0
         self._error = 0.0
         self._adjusted_at = 0.0
+        self._ahead = 0.0
+        """How far it was ahead of what it is known to be by then."""
 
     def now(self) -> float:
         """Unix seconds as the store counts them. Raises StoreUnavailable before it was first reached."""
         if self._offset is None:
             raise StoreUnavailable("the store has not been reached yet: its time is unknown")
-        return max(time.monotonic() + self._offset, self._reached)
+        here = time.monotonic()
+        return here + self._offset + self._still_ahead(here)
 
     def adjust(self, store_seconds: float, sent_at: float, received_at: float) -> None:
         """Takes over a time that the store gave between two readings of the monotonic clock.
@@ -97,12 +99,15 @@ class StoreClock:
         offset, error = store_seconds - (sent_at + received_at) / 2, (received_at - sent_at) / 2
         doubt = self._error + (received_at - self._adjusted_at) * CLOCK_DRIFT
         if self._offset is None or abs(offset - self._offset) > error + doubt:
-            self._reached = 0.0
+            self._ahead = 0.0
         elif error <= doubt:
-            self._reached = max(self._reached, received_at + self._offset)
+            self._ahead = max(0.0, self._offset + self._still_ahead(received_at) - offset)
         else:
             return
         self._offset, self._error, self._adjusted_at = offset, error, received_at
+
+    def _still_ahead(self, here: float) -> float:
+        return max(0.0, self._ahead - (here - self._adjusted_at) / 2) if self._ahead else 0.0
 
 
 class Store:

@@ -86,13 +86,15 @@ def test_a_clock_that_is_known_better_does_not_go_back(monkeypatch: pytest.Monke
     monotonic, clock = Monotonic(monkeypatch), StoreClock()
     clock.adjust(1000.0, 0.0, 0.1)  # the middle of a long way is 0.05
     monotonic.now = 1.0
-    shown = clock.now()
-    clock.adjust(1000.91, 0.99, 1.0)
-    assert clock.now() == shown
+    assert clock.now() == pytest.approx(1000.95)
+    clock.adjust(1000.91, 0.99, 1.0)  # it is 1000.915
+    assert clock.now() == pytest.approx(1000.95)
     monotonic.now = 1.02
-    assert clock.now() == shown
+    assert clock.now() == pytest.approx(1000.96)
+    clock.adjust(1000.9305, 1.019, 1.02)  # it is 1000.931
+    assert clock.now() == pytest.approx(1000.96)
     monotonic.now = 1.2
-    assert clock.now() == pytest.approx(1001.115)
+    assert clock.now() == pytest.approx(1001.111)
     clock.adjust(900.0, 1.99, 2.0)
     monotonic.now = 2.0
     assert clock.now() == pytest.approx(900.005), "the store's own clock has been set back"
