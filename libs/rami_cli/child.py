@@ -125,7 +125,8 @@ class Child:
         code = await process.wait()
         _signal_session(process.pid, signal.SIGKILL)
         if self._reader is not None:
-            await self._reader
+            # Who stops waiting must not end the reading: whoever stops the child waits once more.
+            await asyncio.shield(self._reader)
         return code
 
     def kill(self) -> None:

@@ -56,8 +56,11 @@ def run(directory: Path, port: int) -> int:
     pid = store.pid
     try:
         print(json.dumps({"service": "store", "port": store.port, "url": store.url}), flush=True)
-        os.read(told, 1)
-        return 0 if is_alive(pid) else 1
+        while os.read(told, 1)[0] == signal.SIGCHLD:
+            if not is_alive(pid):
+                return 1
+            # It was only stopped, or goes on.
+        return 0
     finally:
         store.stop()
 

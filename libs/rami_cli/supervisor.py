@@ -7,7 +7,6 @@ in a row ends everything, with the last lines of its log.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,9 +76,8 @@ class Supervisor:
         """Stops every child, the last started first. Idempotent."""
         for keeper in self._keepers:
             keeper.cancel()
-        for keeper in self._keepers:
-            with suppress(asyncio.CancelledError):
-                await keeper
+        # One that has failed, such as for nobody reads what it tells, keeps nobody from being stopped.
+        await asyncio.gather(*self._keepers, return_exceptions=True)
         self._keepers.clear()
         while self._children:
             await self._children[-1].stop(self._patience.stop_seconds)

@@ -1,6 +1,6 @@
 """A stand-in for a service: says that it is ready, and does what its arguments ask for.
 
-    python child_program.py LOG [--never-ready] [--exit-at-once CODE] [--ignore-term] [--grandchild] [--wait-for-file F]
+    python child_program.py LOG [--never-ready] [--exit-at-once CODE] [--ignore-term] [--grandchild] [--outsider]
 
 Writes one line to LOG for each thing that happens to it, so that tests see the order over several processes.
 """
@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--exit-unless", type=Path, help="exit 1 at once unless this file exists")
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--grandchild", action="store_true")
+    parser.add_argument("--outsider", action="store_true", help="a grandchild in a session of its own")
     options = parser.parse_args()
 
     def note(text: str) -> None:
@@ -38,6 +39,10 @@ def main() -> None:
         if not options.ignore_term:
             sys.exit(0)
 
+    # A pause would sleep through a signal that comes just before it begins.
+    told, telling = os.pipe()
+    os.set_blocking(telling, False)
+    signal.set_wakeup_fd(telling)
     signal.signal(signal.SIGTERM, on_term)
     note(f"start {os.getpid()}")
     say(sys.stdout, f"a line of {options.name} on standard output")
@@ -47,13 +52,15 @@ def main() -> None:
     if options.exit_unless is not None and not options.exit_unless.exists():
         sys.exit(1)
     server = socket.create_server(("127.0.0.1", int(os.environ.get("CHILD_PORT", "0"))))
-    if options.grandchild:
-        grandchild = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-        note(f"grandchild {grandchild.pid}")
+    for kind in ("grandchild", "outsider"):
+        if getattr(options, kind):
+            command = [sys.executable, "-c", "import signal; signal.pause()"]
+            grandchild = subprocess.Popen(command, start_new_session=kind == "outsider")
+            note(f"{kind} {grandchild.pid}")
     if not options.never_ready:
         say(sys.stdout, json.dumps({"service": options.name, "port": server.getsockname()[1]}))
     while True:
-        signal.pause()
+        os.read(told, 1)
 
 
 def say(stream: TextIO, line: str) -> None:

@@ -16,13 +16,15 @@ import redis
 from rami_cli import store_process
 from rami_cli.child import ChildSpec
 from rami_cli.supervisor import Patience, Supervisor
+from rami_kit.embedded import claim_port
 from support.waiting import eventually
 
 QUICK = Patience(stop_seconds=60.0, first_pause_seconds=0.01, max_pause_seconds=0.05)
 
 
-def store_spec(folder: Path, **environment: str) -> ChildSpec:
+def store_spec(folder: Path, supervisor: Supervisor, **environment: str) -> ChildSpec:
     (folder / "store").mkdir()
+    environment["RAMI_STORE_PORT"] = str(claim_port(supervisor))  # nobody else takes it while the store is dead
     command = (sys.executable, "-m", "rami_cli.store_process", str(folder / "store"))
     return ChildSpec("store", command, os.environ | environment, lambda ready: {"RAMI_STORE_PORT": str(ready["port"])})
 
@@ -31,12 +33,15 @@ def server_pid(folder: Path) -> int:
     return int((folder / "store" / "server.pid").read_text())
 
 
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def is_gone(pid: int) -> bool:
     try:
-        status = Path(f"/proc/{pid}/stat").read_text()
+        return state_of(pid) == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
-    return status.rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize("victim", ["server", "process"])
@@ -44,7 +49,7 @@ async def test_a_killed_store_is_back_with_its_data_and_port(victim: str, tmp_pa
     told: list[str] = []
     supervisor = Supervisor(tmp_path, patience=QUICK, tell=told.append)
     try:
-        ready = await supervisor.start(store_spec(tmp_path))
+        ready = await supervisor.start(store_spec(tmp_path, supervisor))
         server = server_pid(tmp_path)
         with redis.Redis.from_url(ready["url"]) as client:
             client.set("kept", "yes")
@@ -62,11 +67,29 @@ async def test_a_killed_store_is_back_with_its_data_and_port(victim: str, tmp_pa
     assert is_gone(server)
 
 
+async def test_a_store_whose_server_is_only_stopped_goes_on(tmp_path: Path) -> None:
+    told: list[str] = []
+    supervisor = Supervisor(tmp_path, patience=QUICK, tell=told.append)
+    try:
+        ready = await supervisor.start(store_spec(tmp_path, supervisor))
+        server = server_pid(tmp_path)
+        os.kill(server, signal.SIGSTOP)  # of which its parent hears, as of its death
+        await eventually(lambda: state_of(server) == "T", "the server stands still")
+        os.kill(server, signal.SIGCONT)
+        with redis.Redis.from_url(ready["url"]) as client:
+            client.ping()
+        os.kill(server, signal.SIGKILL)
+        await eventually(lambda: "store is back" in told, "the store is back")
+        assert told[0] == "store ended with exit code 1; starting it again", "it ended for the death of its server"
+    finally:
+        await supervisor.stop()
+
+
 @pytest.mark.parametrize(("durability", "synced"), [("memory", "everysec"), ("fsync", "always")])
 async def test_the_store_keeps_what_the_durability_promises(durability: str, synced: str, tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, patience=QUICK)
     try:
-        ready = await supervisor.start(store_spec(tmp_path, RAMI_DURABILITY=durability))
+        ready = await supervisor.start(store_spec(tmp_path, supervisor, RAMI_DURABILITY=durability))
         with redis.Redis.from_url(ready["url"]) as client:
             assert client.config_get("appendonly", "appendfsync") == {"appendonly": "yes", "appendfsync": synced}
     finally:

@@ -14,6 +14,7 @@ import pytest
 
 from rami_cli.child import Child, ChildDiedError, ChildSpec, last_lines
 from rami_cli.supervisor import Patience, Supervisor
+from rami_kit.embedded import claim_port
 from support import child_program
 from support.waiting import eventually
 
@@ -33,7 +34,9 @@ class Programs:
 
     def spec(self, name: str, *arguments: str) -> ChildSpec:
         command = (sys.executable, PROGRAM, str(self.log), "--name", name, *arguments)
-        return ChildSpec(name, command, dict(os.environ), lambda ready: {"CHILD_PORT": str(ready["port"])})
+        # Nobody else may take the port while the program is dead.
+        environment = os.environ | {"CHILD_PORT": str(claim_port(self))}
+        return ChildSpec(name, command, environment, lambda ready: {"CHILD_PORT": str(ready["port"])})
 
     def happened(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
@@ -195,6 +198,26 @@ async def test_stopping_while_a_child_starts_leaves_nothing(programs: Programs, 
         with pytest.raises(asyncio.CancelledError):
             await starting
     assert all(is_gone(pid) for pid in programs.pids())
+
+
+async def test_stopping_while_a_dead_child_is_still_read_leaves_nothing(programs: Programs, tmp_path: Path) -> None:
+    async with supervising(tmp_path) as (supervisor, _):
+        await supervisor.start(programs.spec("store"))
+        await supervisor.start(programs.spec("game", "--outsider"))
+        _, game, outsider = programs.pids()  # which holds the pipe that the child has said things through
+        try:
+            os.kill(game, signal.SIGKILL)
+            await eventually(lambda: supervisor.pids()["game"] is None, "the end of the child is known")
+            stopping = asyncio.create_task(supervisor.stop())
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert not stopping.done()
+        finally:
+            os.kill(outsider, signal.SIGKILL)
+        await stopping
+        assert supervisor.pids() == {}
+    assert programs.happened()[-1] == "store term"
+    await eventually(lambda: all(is_gone(pid) for pid in programs.pids()), "every process is gone")
 
 
 async def test_the_leash_of_other_platforms_stops_and_hands_signals_on(programs: Programs, tmp_path: Path) -> None:
