@@ -28,8 +28,8 @@ SLOW_SECONDS = 0.15
 """How long a slow person takes over an action, on average; a turn of at least two has twice as long."""
 REST_SECONDS = 6.0
 """Far longer than any last step takes to its last watcher."""
-END_SECONDS = 20.0
-OPEN_SECONDS = 20.0
+END_SECONDS = 60.0
+OPEN_SECONDS = 60.0
 
 
 class Kind(Enum):
