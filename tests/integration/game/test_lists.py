@@ -40,9 +40,10 @@ async def test_every_room_is_on_one_page_and_newer_ones_come_before(store_url: s
         made = []
         for _ in range(25):
             room = await ann.create(room_options(2))
-            made.append((room.create_time.ToMilliseconds(), room.room_id))
+            partition, _, token = room.room_id.partition("-")
+            made.append((room.create_time.ToMilliseconds(), token, int(partition[1:]), room.room_id))
             await asyncio.sleep(0.002)
-        expected = [room_id for _, room_id in sorted(made, reverse=True)]
+        expected = [room_id for *_, room_id in sorted(made, reverse=True)]
         # Ids are random: that all 25 rooms fall into one of seven partitions does not happen.
         assert (len({room_id.partition("-")[0] for room_id in expected}) > 1) == (partitions > 1)
 

@@ -102,7 +102,9 @@ async def test_a_bot_that_was_to_move_when_its_replica_was_killed_is_moved_by_an
 async def test_a_replica_that_is_told_to_end_does_so_in_good_order(store_url: str, bots: FakeBots) -> None:
     async with GameProcess(store_url, ai_address=bots.target) as process:
         ann = process.player("ann")
-        room = await ann.create(room_options(2, target=1000), {0: "easy", 1: "easy"}, observe=True)
+        # Slow enough that nobody who comes back has missed more than the log is read for.
+        options = room_options(2, target=1000, bot_pace=0.05)
+        room = await ann.create(options, {0: "easy", 1: "easy"}, observe=True)
         watch = Watch(ann, room.room_id)
         async with watch:
             await ann.start(room.room_id)

@@ -25,6 +25,12 @@ KEY = "{p1}:n"
 SLOT = slot_of(KEY)
 
 
+@pytest.fixture(autouse=True)
+def rare_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is asked but what a test asks, however long it takes."""
+    monkeypatch.setattr("rami_kit.redis_store.PROBE_SECONDS", 3600.0)
+
+
 class Node(FakeRedis):
     """A node that says of itself that it owns every slot; `script` answers EVALSHA, EVAL and SSUBSCRIBE."""
 
