@@ -22,7 +22,15 @@ from rami_cli.running import with_cluster
 from rami_cli.screen import HEIGHT, Screen, final_standings, make_console
 from rami_cli.texts import current_language, rich_text, text
 from rami_cli.ways import Pace, Seat, back_to, by_code, from_queue, own_table, running_rooms
-from rami_client import ActionRefusedError, Client, RetryPolicy, RewoundError, RpcError, StaleVersionError
+from rami_client import (
+    ActionRefusedError,
+    Client,
+    RamiClientError,
+    RetryPolicy,
+    RewoundError,
+    RpcError,
+    StaleVersionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,7 +38,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rami_client import RamiClientError, Table, Update
+    from rami_client import Table, Update
+
+    News = Update | RamiClientError | str | None
+    """What happened at the table, why nothing more will, what was typed, and that nothing more will be."""
 
 ENTROPY_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 10.0
@@ -243,8 +254,8 @@ class _Game:
         """Whether the keyboard went away, as that of a window that is closed: nobody has decided to leave."""
 
     async def play(self) -> bool:
-        """Plays to the end of the match; False when the player has left before."""
-        news: asyncio.Queue[Update | str | None] = asyncio.Queue()
+        """Plays to the end of the match; False when the player has left before. Raises what ended the table."""
+        news: asyncio.Queue[News] = asyncio.Queue()
         pumps = [
             asyncio.create_task(_pump_updates(self._table.updates(), news)),
             asyncio.create_task(_pump_lines(self._typed, news)),
@@ -254,8 +265,11 @@ class _Game:
                 self._console.print(self._screen.draw_table())  # where a match stands that goes on
             await self._find_hint()
             self._show()
-            while not self._table.over or not news.empty():
+            # The table may be ahead of what has been told of it: the end is shown, too.
+            while not self._table.over or not news.empty() or self._screen.version != self._table.version:
                 item = await news.get()
+                if isinstance(item, RamiClientError):
+                    raise item
                 self.hung_up = item is None
                 if item is None or (isinstance(item, str) and item.strip().lower() in LEAVING):
                     return False
@@ -327,12 +341,16 @@ class _Game:
             self._console.print(text("waiting"), style="dim", end="")
 
 
-async def _pump_updates(updates: AsyncIterator[Update], news: asyncio.Queue[Update | str | None]) -> None:
-    async for update in updates:
-        news.put_nowait(update)
+async def _pump_updates(updates: AsyncIterator[Update], news: asyncio.Queue[News]) -> None:
+    """Hands on what happens, and what ends it."""
+    try:
+        async for update in updates:
+            news.put_nowait(update)
+    except RamiClientError as error:
+        news.put_nowait(error)
 
 
-async def _pump_lines(typed: LineReader, news: asyncio.Queue[Update | str | None]) -> None:
+async def _pump_lines(typed: LineReader, news: asyncio.Queue[News]) -> None:
     """Hands on what is typed, and None at the end of the input."""
     line: str | None = ""
     while line is not None:

@@ -39,9 +39,8 @@ class Board(Protocol):
 async def show_until_over(room: Table | Watch, console: Console, *, plain: bool) -> None:
     """Shows a room until its match is over, or the room is gone, and then how it ended."""
     screen = Screen(room.room, room.view)
-    if not room.over:
-        await _show(room.updates(), screen, console, plain=plain)
-    else:  # nothing more will happen: what is there is all there is to see
+    told = not room.over and await _show(room.updates(), screen, console, plain=plain)
+    if not told:  # nothing more will happen: what is there is all there is to see
         console.print(screen.draw_table())
         ended = _how_it_ended(room.room)
         console.print(draw_change(ended, screen.names))
@@ -77,14 +76,15 @@ async def show_while(
 
 async def _show(
     updates: AsyncIterator[Update], screen: Screen, console: Console, *, plain: bool, board: Board | None = None
-) -> None:
+) -> bool:
+    """Shows updates to the end of the match; whether that was told, and not only what came of it."""
     if plain or not console.is_terminal:
         async for update in updates:
             for line in screen.take(update):
                 console.print(line)
             if _is_over(update):
-                return
-        return
+                return not update.snapshot
+        return True
 
     def picture() -> RenderableType:
         return screen.draw() if board is None else Group(screen.draw(HEIGHT - board.lines), board)
@@ -96,10 +96,11 @@ async def _show(
                 screen.take(update)
                 live.update(picture(), refresh=True)
                 if _is_over(update):
-                    return
+                    return not update.snapshot
         finally:
             if ticking is not None:
                 ticking.cancel()
+    return True
 
 
 async def _tick(live: Live, picture: Callable[[], RenderableType]) -> None:
