@@ -12,7 +12,7 @@ from rami_client import Client, RetryPolicy, TableEndedError, UnavailableError
 from rami_engine import DRAW_STOCK, fallback_action, seat_view
 from support.fake_game import FakeGame
 from support.fake_queue import FakeQueue
-from support.waiting import eventually
+from support.waiting import WAIT_SECONDS, eventually
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -114,3 +114,26 @@ async def test_whoever_waits_for_a_seat_is_told_that_the_client_was_closed() -> 
             await client.close()
             with pytest.raises(UnavailableError):
                 await waiting
+
+
+async def test_a_cancellation_that_comes_while_a_table_is_closed_is_not_lost(server: FakeGame, client: Client) -> None:
+    room = server.add_room(["ann", "bob"])
+    get_up = asyncio.Event()
+
+    async def sit_and_stay() -> None:
+        async with client.table(room.room_id, seat=0):
+            await get_up.wait()
+        await asyncio.Event().wait()
+
+    for turns in range(8):  # of the loop, in one of which the table is being closed
+        get_up.clear()
+        sitting = asyncio.create_task(sit_and_stay())
+        await eventually(lambda: server.streams == 1, "the table is open")
+        get_up.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        sitting.cancel()
+        async with asyncio.timeout(WAIT_SECONDS):
+            await asyncio.wait([sitting])
+        assert sitting.cancelled()
+        await eventually(lambda: server.streams == 0, "no stream is left")
