@@ -58,8 +58,8 @@ class RedisServer:
         else:
             self._arguments += ["--save", "", "--repl-diskless-sync-delay", "0", *arguments]
         self._process: subprocess.Popen[bytes] | None = None
-        self.client = redis.Redis(port=self.port, socket_timeout=5, protocol=2)
-        self._raw: Any = redis.Redis(port=self.port, socket_timeout=5, protocol=2)
+        self.client = redis.Redis(port=self.port, socket_timeout=WAIT_SECONDS, protocol=2)
+        self._raw: Any = redis.Redis(port=self.port, socket_timeout=WAIT_SECONDS, protocol=2)
         # Replies as they are: what the library makes of some lacks what tests look for.
         self._raw.response_callbacks.clear()
 

@@ -24,6 +24,7 @@ from rami_kit.testing import SERVICE_SECRET, make_settings
 from rami_wire import replay_record
 from support.game_cluster import CALL_SECONDS, game_cluster, room_options
 from support.game_streams import Watch
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,16 +36,18 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "bot_service.py"
 
 
 @asynccontextmanager
-async def magpie(key: str = bot_key(SERVICE_SECRET, "magpie")) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+async def magpie(
+    key: str = bot_key(SERVICE_SECRET, "magpie"), port: int = 0
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     """The example as a process of its own, and its address."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(EXAMPLE), "0", stdout=asyncio.subprocess.PIPE, env={"RAMI_BOT_KEY": key}
+        sys.executable, str(EXAMPLE), str(port), stdout=asyncio.subprocess.PIPE, env={"RAMI_BOT_KEY": key}
     )
     assert process.stdout is not None
     try:
         async with asyncio.timeout(CALL_SECONDS):
-            port = (await process.stdout.readline()).split()[-1].decode()
-        yield process, f"127.0.0.1:{port}"
+            served = (await process.stdout.readline()).split()[-1].decode()
+        yield process, f"127.0.0.1:{served}"
     finally:
         if process.returncode is None:
             process.kill()
@@ -92,7 +95,7 @@ async def test_the_example_plays_a_match_and_is_listed(store_url: str, bots: Fak
 
 
 async def test_v7_a_bot_service_that_dies_is_made_up_for(store_url: str, bots: FakeBots) -> None:
-    async with magpie() as (process, address):
+    async with magpie(port=free_port()) as (process, address):  # where nobody else listens afterwards
         process.kill()
         await process.wait()
     async with game_cluster(
