@@ -152,9 +152,9 @@ async def test_a_drain_does_not_take_who_has_sent_nothing_yet_for_one_who_reads_
         await eventually(lambda: b.app.interceptor.running == 2, "the call has come")
         giving_up = asyncio.create_task(b.app.interceptor.writers.give_up_unread())
         await asyncio.sleep(0.2)  # who is given up is so by then
+        giving_up.cancel()
         await chat.write(text("x"))
         assert details(await failure(chat)) == full("streams_per_player", 1)
-        giving_up.cancel()
 
 
 async def test_a_stream_on_which_nothing_comes_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
