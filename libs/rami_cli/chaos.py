@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table as Grid
 from rich.text import Text
 
+from rami_cli.child import ChildDiedError
 from rami_cli.cluster import Cluster, ClusterError, serving
+from rami_client import RamiClientError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -156,6 +158,8 @@ class Chaos:
                 tasks.create_task(self._come_back(fate))
                 if await going_on:
                     fate.on_after = clock() - fate.killed_at
+        except* (ChildDiedError, RamiClientError) as errors:
+            raise errors.exceptions[0] from None
         finally:
             going_on.cancel()
         on = (

@@ -14,6 +14,7 @@ from rich.console import Console
 from rami_cli import chaos as chaos_module
 from rami_cli.acknowledged import AskedActions
 from rami_cli.chaos import VICTIMS, Board, Chaos, Fate, fates_table
+from rami_cli.child import ChildDiedError
 from rami_cli.cluster import Cluster, ClusterError
 from rami_cli.demo import DemoOptions, run_demo
 from rami_cli.screen import HEIGHT, WIDTH
@@ -24,6 +25,7 @@ from support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -125,6 +127,21 @@ async def test_a_process_that_does_not_come_back_fails_the_demo(
     cluster.let_back.clear()
     playing = asyncio.create_task(play_on(room, table))
     with pytest.raises(ClusterError, match=r"store is not back 0\.3 s after store was killed"):
+        await Chaos(cast("Cluster", cluster), 1, lambda _: None).strike(table)
+    playing.cancel()
+
+
+async def test_a_process_that_cannot_come_back_is_told_as_such(
+    at_the_table: tuple[FakeRoom, Table, FakeCluster], tmp_path: Path
+) -> None:
+    room, table, cluster = at_the_table
+
+    def die(name: str) -> None:
+        raise ChildDiedError(name, "cannot be started again", tmp_path / "log")
+
+    cluster.on_kill = die
+    playing = asyncio.create_task(play_on(room, table))
+    with pytest.raises(ChildDiedError, match="store cannot be started again"):
         await Chaos(cast("Cluster", cluster), 1, lambda _: None).strike(table)
     playing.cancel()
 
