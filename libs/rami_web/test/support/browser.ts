@@ -131,9 +131,8 @@ export async function act(page: Page): Promise<boolean> {
   if (seen.canDraw) await page.locator(".pile.stock").click();
   else if (seen.hints > 0) {
     await page.locator(".hint").first().click();
-    const lay = page.locator(".meld .lay");
-    if ((await lay.count()) > 0) await lay.first().click();
-    else await page.locator("button[aria-keyshortcuts=M]").click();
+    // Whichever comes: one of them does, once the page shows what was chosen.
+    await page.locator(".meld .lay, button[aria-keyshortcuts=M][aria-disabled=false]").first().click();
   } else {
     await page.locator(".hand button").last().click();
     await page.locator("button[aria-keyshortcuts=D]").click();
