@@ -83,7 +83,9 @@ class GameProcess:
         url = f"http://127.0.0.1:{self._metrics_port}/metrics"
         async with asyncio.timeout(START_SECONDS):
             while True:
-                page = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=START_SECONDS).read().decode())
+                page = await asyncio.to_thread(
+                    lambda: urllib.request.urlopen(url, timeout=START_SECONDS).read().decode()
+                )
                 found = [line for line in page.splitlines() if line.startswith(f"{sample} ")]
                 if value == (float(found[0].rpartition(" ")[2]) if found else 0):
                     return
