@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rami_client import Table, Update, Watch
 
-CATCH_UP_SECONDS: Final = 5.0
+CATCH_UP_SECONDS: Final = 30.0
 """How long the end of a match may take to be shown after it was played."""
 BOARD_SECONDS: Final = 0.2
 """How often a board below the table is drawn anew."""
