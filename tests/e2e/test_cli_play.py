@@ -6,14 +6,11 @@ import json
 import signal
 from typing import TYPE_CHECKING
 
-import grpc
-
 from rami.game.v1 import room_pb2
 from rami.matchmaking.v1 import player_service_pb2 as players
 from rami_client import Client
 from support.commands import names_in, rami
 from support.fake_queue import FakeQueue
-from support.self_signed import self_signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,15 +195,10 @@ async def test_the_player_of_a_token_is_no_guest(whole_cluster: Cluster, tmp_pat
 
 
 async def test_an_edge_with_tls_is_asked_for_everything(tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path, "localhost")
-    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
     queue = FakeQueue()
-    port = queue.listen_with(credentials)
-    async with queue:
-        edge = ("--game", f"https://localhost:{port}")
-        trust = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(certificate)}
-        async with rami("watch", *edge, folder=tmp_path, **trust) as watch:
-            assert await watch.finish() == 1
+    url, trust = queue.listen_with_tls(tmp_path)
+    async with queue, rami("watch", "--game", url, folder=tmp_path, **trust) as watch:
+        assert await watch.finish() == 1
     assert "UNIMPLEMENTED" in watch.output  # rooms, of which this one knows nothing
     (request,) = queue.requests
     assert isinstance(request, players.CreateGuestRequest)

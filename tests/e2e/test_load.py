@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import grpc
 import pytest
 
 from support.commands import rami
 from support.fake_queue import FakeQueue
-from support.self_signed import self_signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,14 +49,10 @@ async def test_too_few_tokens_are_refused_before_anything_is_done(tmp_path: Path
 
 
 async def test_an_edge_with_tls_is_asked_for_everything(tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path, "localhost")
-    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
     queue = FakeQueue()
-    port = queue.listen_with(credentials)
+    url, trust = queue.listen_with_tls(tmp_path)
     async with queue:
-        trust = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(certificate)}
-        arguments = ("--players=1", "--minutes=0.05", f"--target=https://localhost:{port}")
-        await load(tmp_path, *arguments, **trust)
+        await load(tmp_path, "--players=1", "--minutes=0.05", f"--target={url}", **trust)
     report = json.loads((tmp_path / "load.json").read_text())
     assert {row["name"]: row["count"] for row in report["results"] if row["kind"] == "step"}["sign in"] >= 1
 

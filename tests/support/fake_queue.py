@@ -9,10 +9,12 @@ import grpc
 
 from rami.matchmaking.v1 import matchmaking_service_pb2 as matchmaking
 from rami.matchmaking.v1 import player_service_pb2 as players
+from support.self_signed import self_signed
 from support.statuses import Context, abort, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from google.protobuf.message import Message
     from google.rpc import status_pb2
@@ -58,9 +60,12 @@ class FakeQueue:
     async def __aexit__(self, *_: object) -> None:
         await self._server.stop(None)
 
-    def listen_with(self, credentials: grpc.ServerCredentials) -> int:
-        """Listens with TLS as well, before it is entered; the port."""
-        return self._server.add_secure_port("localhost:0", credentials)
+    def listen_with_tls(self, folder: Path) -> tuple[str, dict[str, str]]:
+        """Listens with TLS as well, before it is entered; its URL, and what the environment of a client has to say."""
+        certificate, key = self_signed(folder, "localhost")
+        credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+        port = self._server.add_secure_port("localhost:0", credentials)
+        return f"https://localhost:{port}", {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(certificate)}
 
     def change(self, state: matchmaking.TicketState.ValueType, room_id: str = "") -> None:
         """The ticket takes another state."""

@@ -27,7 +27,6 @@ from rami_client import (
     UnavailableError,
 )
 from rami_engine import fallback_action, seat_view
-from support.fake_game import FakeGame
 from support.fake_queue import FakeQueue
 from support.statuses import status_of
 from support.waiting import eventually
@@ -35,13 +34,9 @@ from support.waiting import eventually
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from support.fake_game import FakeGame
+
 FAST = RetryPolicy(attempts=4, first_backoff_seconds=0.01, max_backoff_seconds=0.05)
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeGame]:
-    async with FakeGame() as running:
-        yield running
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from rami.game.v1 import event_pb2
 from rami_client import Client, RetryPolicy, TableEndedError, UnavailableError
 from rami_engine import DRAW_STOCK, fallback_action, seat_view
-from support.fake_game import FakeGame
 from support.fake_queue import FakeQueue
 from support.waiting import WAIT_SECONDS, eventually
 
@@ -20,16 +19,11 @@ if TYPE_CHECKING:
     import grpc.aio
 
     from rami_client import Table
+    from support.fake_game import FakeGame
     from support.fake_room import FakeRoom
 
 FAST = RetryPolicy(first_backoff_seconds=0.01, max_backoff_seconds=0.05)
 PATIENT = RetryPolicy(first_backoff_seconds=3600, max_backoff_seconds=3600)
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeGame]:
-    async with FakeGame() as running:
-        yield running
 
 
 @pytest.fixture

@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rami_client import Client, RetryPolicy, UnauthenticatedError
-from support.fake_game import FakeGame
 from support.statuses import status_of
 from support.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from support.fake_game import FakeGame
+
 FAST = RetryPolicy(attempts=2, first_backoff_seconds=0.01, max_backoff_seconds=0.05)
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeGame]:
-    async with FakeGame() as running:
-        yield running
 
 
 @pytest.fixture
