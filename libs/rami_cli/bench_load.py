@@ -104,6 +104,7 @@ def _player(plan: LoadBench, number: int, record: LoadRecord) -> LoadPlayer:
     def client() -> Client:
         return connect(Home(plan.game, plan.matchmaking), token=token)
 
+    # The seed is for habits that can be had again, and guards nothing.
     return LoadPlayer(f"Load {number}", client, plan.habits, record, random.Random(f"{plan.seed}/{number}"))  # noqa: S311
 
 

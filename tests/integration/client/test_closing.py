@@ -104,6 +104,7 @@ async def test_whoever_waits_for_a_seat_is_told_that_the_client_was_closed() -> 
             client = Client.connect(game=queue.target, token="ann", retry=retry)
             watches = queue.watches
             waiting = asyncio.create_task(client.wait_for_match("ticket-1"))
+            # Bound to this turn of the loop; mypy infers no lambda with a default.
             await eventually(lambda watches=watches: queue.watches > watches, "the ticket is watched")  # type: ignore[misc]
             await client.close()
             with pytest.raises(UnavailableError):

@@ -125,6 +125,7 @@ async def test_equal_work_is_shared_equally(streams: bool) -> None:
             for each in bots:
                 each.go.clear()
             asking = [asyncio.create_task(ask(client)) for _ in range(8)]
+            # Bound to this turn of the loop; mypy infers no lambda with a default.
             await eventually(lambda asked=asked: all(each.asked > asked for each in bots), "all are asked")  # type: ignore[misc]
             for each in bots:
                 each.go.set()
