@@ -32,6 +32,8 @@ RESUME_SECONDS: Final = 0.5
 """How often claims without a living owner are looked for."""
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
+TOLD_AFTER_SECONDS: Final = 0.25
+"""The watchers of a claim's tickets are told of it when its room takes so long."""
 MOST_DEFECTS: Final = 5
 """A game service that answers so many times with a defect of its own will not create the room."""
 
@@ -114,11 +116,13 @@ class ClaimFinisher:
         await asyncio.gather(*(self._store.renew(claim, 0) for claim in claims), return_exceptions=True)
 
     async def _guard(self, claim: Claim, *, fresh: bool) -> None:
+        telling = asyncio.get_running_loop().call_later(TOLD_AFTER_SECONDS, self._store.tell_watchers, claim)
         try:
             await self._finish(claim, fresh=fresh)
         except Exception:  # noqa: BLE001 - logged whole; the claim's lease brings it back
             _log.exception("a claim could not be finished")
         finally:
+            telling.cancel()
             del self._claims[claim.key], self._tasks[claim.key]
             self._claimed_gauge.dec(len(claim.tickets))
             self._on_finished()

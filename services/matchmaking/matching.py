@@ -35,8 +35,12 @@ TICKETS_AT_ONCE: Final = 100
 """The matcher tries so many tickets before it lets others run."""
 CLAIMS_AT_ONCE: Final = 400
 """No more tables are made while so many wait for their rooms."""
-LEAST_PAUSE_SECONDS: Final = 0.05
-"""Passes are no closer together, however much happens."""
+LEAST_PAUSE_SECONDS: Final = 0.005
+LONGEST_PAUSE_SECONDS: Final = 0.05
+PAUSE_SHARE: Final = 9
+"""After a pass so many times its own length is left to others, within the two above, however many tickets come: whoever
+makes a table complete waits little for the next pass where passes are short.
+"""
 EXPIRY_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
@@ -69,6 +73,8 @@ class MatchingLoop:
         self._pass_seconds = pass_seconds
         self._dead_seconds = dead_seconds
         self._wake = asyncio.Event()
+        self._full = False
+        """The last pass has ended because too many claims wait for their rooms."""
         self._passed_at = time.monotonic()
         self._now_ms = 0
         self._waiting_gauge = metrics.tickets.labels("waiting")
@@ -80,22 +86,29 @@ class MatchingLoop:
         return time.monotonic() - self._passed_at < self._dead_seconds
 
     def wake(self) -> None:
-        """Something has changed: begin the next pass soon."""
+        """Tickets have come into the queue: begin the next pass soon."""
         self._wake.set()
+
+    def claim_ended(self) -> None:
+        """There is room for another table."""
+        if self._full:
+            self.wake()
 
     async def run(self) -> None:
         """Makes passes for ever."""
         while True:
+            began, pause = time.monotonic(), LONGEST_PAUSE_SECONDS
             try:
                 await self.make_pass()
                 self._passed_at = time.monotonic()
+                pause = min(pause, max(LEAST_PAUSE_SECONDS, PAUSE_SHARE * (self._passed_at - began)))
             except StoreUnavailable as error:
                 self._metrics.passes_failed.labels("store").inc()
                 _log.warning("a pass over the queue failed: %s", error)
             except Exception:  # noqa: BLE001 - logged whole; the players in the queue need the next pass
                 self._metrics.passes_failed.labels("defect").inc()
                 _log.exception("a pass over the queue failed")
-            await asyncio.sleep(LEAST_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._pause()):
                     await self._wake.wait()
@@ -129,7 +142,7 @@ class MatchingLoop:
         # The matcher's time never goes back, whatever another store's clock says after a failover.
         self._now_ms = max(self._now_ms, round(self._clock.now() * 1000))
         seconds = 0.0
-        while len(self._finisher) < CLAIMS_AT_ONCE:
+        while not self._is_full():
             began = time.perf_counter()
             tables = matcher.run(self._now_ms, bots, TICKETS_AT_ONCE)
             seconds += time.perf_counter() - began
@@ -140,6 +153,10 @@ class MatchingLoop:
             await asyncio.sleep(0)
         self._metrics.pass_seconds.labels().observe(seconds)
         self._waiting_gauge.set(len(matcher))
+
+    def _is_full(self) -> bool:
+        self._full = len(self._finisher) >= CLAIMS_AT_ONCE
+        return self._full
 
     async def _claim(self, tables: Sequence[Table]) -> None:
         for table in tables:

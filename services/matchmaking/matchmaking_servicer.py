@@ -139,9 +139,10 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         with self._watchers.watching(ticket_id, player_id) as changed:
             sent: TicketState | None = None
             quiet_until = 0.0
+            has_news = False
             while True:
                 changed.clear()
-                state = await self._read(ticket_id)
+                state = await self._read(ticket_id, may_be_over=has_news)
                 now = time.monotonic()
                 if state != sent or now >= quiet_until:
                     yield messages.WatchTicketResponse(ticket=ticket_message(state, player_id))
@@ -151,7 +152,7 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
                 if self._draining.is_set():
                     raise shutting_down()
                 # Where nothing is new, the ticket is sent again, and kept alive by reading it.
-                await _set_within(changed, max(0.0, quiet_until - now))
+                has_news = await _set_within(changed, max(0.0, quiet_until - now))
 
     async def CancelTicket(
         self, request: messages.CancelTicketRequest, context: Context
@@ -228,19 +229,20 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
             record = queued.record
             self._players.remember(ticket.player_id, record)
 
-    async def _read(self, text: str) -> TicketState:
+    async def _read(self, text: str, *, may_be_over: bool = False) -> TicketState:
         ticket_id = _checked_ticket_id(text)
-        state = await self._store.read(ticket_id, current_caller().player_id)
+        state = await self._store.read(ticket_id, current_caller().player_id, may_be_over=may_be_over)
         if state is None:
             raise _not_found()
         return state
 
 
-async def _set_within(event: asyncio.Event, seconds: float) -> None:
-    """Returns when the event is set, or after so long."""
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Returns when the event is set, or after so long; whether it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+    return event.is_set()
 
 
 def _checked_ticket_id(text: str) -> str:

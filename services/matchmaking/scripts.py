@@ -65,15 +65,17 @@ local rated = redis.call('GET', KEYS[5]) or ''
 if rated ~= ARGV[10] then
   return {'rated', rated}
 end
-redis.call('HSET', KEYS[1], 'd', ARGV[3], 'p', ARGV[7], 'f', wishes, 't', text(now))
+local ticket = {'d', ARGV[3], 'p', ARGV[7], 'f', wishes, 't', text(now), 's', WAITING}
 if ARGV[8] ~= '' then
-  redis.call('HSET', KEYS[1], 'x', ARGV[8])
+  ticket[11], ticket[12] = 'x', ARGV[8]
 end
 if #ids == 1 then
-  redis.call('HSET', KEYS[1], 's', WAITING)
-  enter(id, ids, KEYS[3], now, idle_ms, ARGV[6])
+  redis.call('HSET', KEYS[1], unpack(ticket))
+  enter(id, ids, KEYS[3], now, idle_ms)
+  tell_in({'i', id, 'd', ARGV[3], 't', text(now), 'b', '0'}, ARGV[6])
 else
-  redis.call('HSET', KEYS[1], 's', FORMING, 'z', text(now + confirm_ms))
+  ticket[10] = FORMING
+  redis.call('HSET', KEYS[1], 'z', text(now + confirm_ms), unpack(ticket))
   redis.call('PEXPIRE', KEYS[1], lifetime(confirm_ms))
   redis.call('SET', KEYS[2], id, 'PX', lifetime(confirm_ms))
   redis.call('ZADD', KEYS[3], text(now + confirm_ms), id)
@@ -104,7 +106,7 @@ if found[1] == FORMING and place > 1 and redis.call('HEXISTS', KEYS[1], 'm' .. p
   if live then
     return {'queued', live}
   end
-  look_at_live(ids)
+  keys_of_live(id, ids)
   local now = clock()
   redis.call('HSET', KEYS[1], 'm' .. place - 1, ARGV[3])
   local missing = false
@@ -113,12 +115,13 @@ if found[1] == FORMING and place > 1 and redis.call('HEXISTS', KEYS[1], 'm' .. p
   end
   if missing then
     redis.call('SET', KEYS[2], id, 'PX', lifetime(math.max(0, tonumber(found[3]) - now)))
-    redis.call('SPUBLISH', CHANNEL, id)
   else
     redis.call('HSET', KEYS[1], 's', WAITING, 't', text(now))
     redis.call('HDEL', KEYS[1], 'z')
-    enter(id, ids, KEYS[3], now, idle_ms, ARGV[5])
+    enter(id, ids, KEYS[3], now, idle_ms)
+    tell_in(entry_of(id), ARGV[5])
   end
+  wake_watchers(id)
 end
 return {'found', id, unpack(read(id))}
 """,
@@ -134,17 +137,17 @@ READ: Final = Script(
 -- KEYS: ticket, waiting, live ticket of the player
 -- ARGV: ticket id, player id, idle ms
 -- Reply: the fields, or nil when the player has no such ticket
-local found = redis.call('HMGET', KEYS[1], 'p', 's')
-local ids = split(found[1])
+local found = read(ARGV[1])
+local state, ids = found[1], split(found[7])
 if not place_of(ARGV[2], ids) then
   return nil
 end
-if found[2] == WAITING then
+if state == WAITING then
   touch(ARGV[1], ARGV[2], ids, KEYS[2], clock(), tonumber(ARGV[3]))
-elseif found[2] == MATCHED or found[2] == CANCELLED or found[2] == EXPIRED then
+elseif state == MATCHED or state == CANCELLED or state == EXPIRED then
   redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
 end
-return read(ARGV[1])
+return found
 """,
 )
 
@@ -164,14 +167,17 @@ if not place_of(player, ids) then
 end
 local done, waited = 0, 0
 if found[2] == WAITING or found[2] == FORMING then
-  look_at_live(ids)
+  local held = keys_of_live(id, ids)
   done, waited = 1, clock() - (tonumber(found[3]) or 0)
   redis.call('HSET', KEYS[1], 's', CANCELLED, 'y', player)
-  redis.call('HDEL', KEYS[1], 'z')
+  if found[2] == FORMING then
+    redis.call('HDEL', KEYS[1], 'z')
+  end
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  release(id, ids)
+  release(held)
   redis.call('ZREM', KEYS[3], id)
   tell_out(id, ARGV[3])
+  wake_watchers(id)
 elseif found[2] == CANCELLED then
   -- Its expiry is written once more: who repeats the call waits for a write, and so for the first one, to be durable.
   redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
@@ -186,7 +192,7 @@ EXPIRE: Final = Script(
     PRELUDE
     + """
 -- Takes out waiting tickets that a player has not asked for in time, and parties that are not complete in time.
--- Whatever else stands in the set is dropped.
+-- Whatever else stands in the set is dropped. While somebody looks after the set so, it stays.
 -- KEYS: waiting, changes
 -- ARGV: most tickets, keep ms
 -- Reply: ms since creation of every ticket that has expired now
@@ -195,22 +201,24 @@ local waits = {}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(due) do
   local key = TICKET .. id
-  local found = {}
+  local found, held = {}, {}
   -- A key that is no hash must not stop the others.
   if redis.call('TYPE', key).ok == 'hash' then
     found = redis.call('HMGET', key, 's', 'p', 't')
-    look_at_live(split(found[2]))
+    held = keys_of_live(id, split(found[2]))
   end
   redis.call('ZREM', KEYS[1], id)
   tell_out(id, ARGV[2])
+  wake_watchers(id)
   if found[1] == WAITING or found[1] == FORMING then
     redis.call('HSET', key, 's', EXPIRED)
     redis.call('HDEL', key, 'z')
     redis.call('PEXPIRE', key, ARGV[2])
-    release(id, split(found[2]))
+    release(held)
     waits[#waits + 1] = text(now - (tonumber(found[3]) or now))
   end
 end
+redis.call('PEXPIRE', KEYS[1], SET_MS)
 return waits
 """,
     finds_keys=True,
@@ -220,7 +228,8 @@ CLAIM: Final = Script(
     "claim_table",
     PRELUDE
     + """
--- Takes the tickets of one table out of the queue, all or none.
+-- Takes the tickets of one table out of the queue, all or none. Their watchers are not woken: mostly they have a room
+-- before they could be told that one is being made.
 -- KEYS: claims, claim, waiting, changes, tickets...
 -- ARGV: match id, record, owner, lease ms, claim ms, keep ms, then ticket id and players of each ticket
 -- Reply: the ids of tickets that do not wait (nothing is done then); empty when the table is claimed
@@ -228,7 +237,7 @@ local gone = {}
 for i = 5, #KEYS do
   local id, players = ARGV[2 * i - 3], ARGV[2 * i - 2]
   local held = false
-  look_at_live(split(players))
+  keys_of_live(id, split(players))
   if redis.call('TYPE', KEYS[i]).ok == 'hash' then
     local found = redis.call('HMGET', KEYS[i], 's', 'p')
     held = found[1] == WAITING and found[2] == players
@@ -270,11 +279,13 @@ ASSIGN: Final = Script(
 if redis.call('EXISTS', KEYS[2]) == 0 then
   return nil
 end
+local held = {}
 for i = 4, #KEYS do
-  look_at_live(split(ARGV[7 + 3 * (i - 4)]))
+  local at = 6 + 3 * (i - 4)
+  held[i] = keys_of_live(ARGV[at], split(ARGV[at + 1]))
 end
 local now = clock()
-local waits = {}
+local waits, all_waits = {}, {}
 for i = 4, #KEYS do
   local at = 6 + 3 * (i - 4)
   local id, ids, seats = ARGV[at], split(ARGV[at + 1]), ARGV[at + 2]
@@ -283,17 +294,20 @@ for i = 4, #KEYS do
     redis.call('HSET', KEYS[i], 's', MATCHED, 'r', ARGV[2], 'e', seats)
     redis.call('HDEL', KEYS[i], 'c')
     redis.call('PEXPIRE', KEYS[i], ARGV[3])
-    release(id, ids)
-    redis.call('SPUBLISH', CHANNEL, id)
+    release(held[i])
+    wake_watchers(id)
     local waited = text(now - (tonumber(found[3]) or now))
     waits[#waits + 1] = waited
     for _ = 1, #ids do
-      redis.call('LPUSH', KEYS[3], waited)
+      all_waits[#all_waits + 1] = waited
     end
   end
 end
-redis.call('LTRIM', KEYS[3], 0, ARGV[5] - 1)
-redis.call('PEXPIRE', KEYS[3], ARGV[4])
+if #all_waits > 0 then
+  redis.call('LPUSH', KEYS[3], unpack(all_waits))
+  redis.call('LTRIM', KEYS[3], 0, ARGV[5] - 1)
+  redis.call('PEXPIRE', KEYS[3], ARGV[4])
+end
 redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[1], ARGV[1])
 return waits
@@ -314,7 +328,7 @@ if redis.call('HGET', KEYS[2], 'o') ~= ARGV[2] then
   return -1
 end
 for i = 5, #KEYS do
-  look_at_live(split(ARGV[2 * i - 2]))
+  keys_of_live(ARGV[2 * i - 3], split(ARGV[2 * i - 2]))
 end
 local now, idle_ms = clock(), tonumber(ARGV[3])
 local back = 0
@@ -327,7 +341,9 @@ for i = 5, #KEYS do
     redis.call('HSET', KEYS[i], 's', WAITING, 'b', text(now + rest))
     redis.call('HDEL', KEYS[i], 'c')
     -- The rest does not count as idle time: no ticket expires before it could sit down again.
-    enter(id, ids, KEYS[3], now, idle_ms + rest, ARGV[4])
+    enter(id, ids, KEYS[3], now, idle_ms + rest)
+    tell_in(entry_of(id), ARGV[4])
+    wake_watchers(id)
     back = back + 1
   end
 end

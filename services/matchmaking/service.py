@@ -78,15 +78,15 @@ async def build(app: App) -> None:
     app.add_closer(lambda: close_channels(channel))
     rooms = GameRooms(channel, app.service_tokens("rami-game"), timeout_seconds=settings.room_timeout_seconds)
 
-    def wake_loop() -> None:
-        loop.wake()
+    def tell_loop() -> None:
+        loop.claim_ended()
 
     finisher = ClaimFinisher(
         tickets,
         rooms,
         metrics,
         give_up_seconds=settings.room_give_up_seconds,
-        on_finished=wake_loop,
+        on_finished=tell_loop,
     )
     app.add_closer(finisher.close)
     loop = MatchingLoop(
@@ -100,7 +100,7 @@ async def build(app: App) -> None:
         pass_seconds=settings.match_pass_seconds,
         dead_seconds=settings.match_dead_seconds,
     )
-    watchers = TicketWatchers(metrics.watchers.labels(), on_change=loop.wake)
+    watchers = TicketWatchers(metrics.watchers.labels(), on_arrival=loop.wake)
     subscriber = Subscriber(store)
     app.add_closer(subscriber.close)
     reader = FinishedReader(

@@ -9,9 +9,14 @@ from typing import Final
 
 from rami_kit import keys
 
+ARRIVAL: Final = "+"
+"""What is published for everybody who makes tables when a ticket comes into the queue. Whatever else is published is
+the id of a ticket that its watchers have to look at.
+"""
+
 _NAMES: Final = f"""
 local WAITING, CLAIMED, MATCHED, CANCELLED, EXPIRED, FORMING = '1', '2', '3', '4', '5', '6'
-local CHANGES, CHANNEL = '{keys.queue_changes_key()}', '{keys.ticket_channel()}'
+local CHANGES, CHANNEL, ARRIVAL = '{keys.queue_changes_key()}', '{keys.ticket_channel()}', '{ARRIVAL}'
 local TICKET, LIVE = '{keys.ticket_key("")}', '{keys.live_ticket_key("")}'
 """
 
@@ -57,15 +62,27 @@ local function place_of(player, ids)
   return nil
 end
 
--- Looks at the live tickets of players, which a script that has not been given their keys must do before it writes.
-local function look_at_live(ids)
+-- The keys of the players' live tickets, where it is this one. A script that has not been given them must look at them
+-- before it writes.
+local function keys_of_live(id, ids)
+  local held = {}
   for _, player in ipairs(ids) do
-    redis.call('EXISTS', LIVE .. player)
+    if redis.call('GET', LIVE .. player) == id then
+      held[#held + 1] = LIVE .. player
+    end
   end
+  return held
 end
 
 -- The ticket came into the queue: everything an index needs to know of it.
-local function tell_in(id, keep_ms)
+local function tell_in(entry, keep_ms)
+  redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*', unpack(entry))
+  redis.call('PEXPIRE', CHANGES, keep_ms)
+  redis.call('SPUBLISH', CHANNEL, ARRIVAL)
+end
+
+-- What is told of a ticket that has been there before.
+local function entry_of(id)
   local fields = redis.call('HMGET', TICKET .. id, 'd', 't', 'b', 'm1', 'm2', 'm3')
   local entry = {'i', id, 'd', fields[1] or '', 't', fields[2] or '', 'b', fields[3] or '0'}
   for i = 1, 3 do
@@ -74,15 +91,17 @@ local function tell_in(id, keep_ms)
       entry[#entry + 1] = fields[3 + i]
     end
   end
-  redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*', unpack(entry))
-  redis.call('PEXPIRE', CHANGES, keep_ms)
-  redis.call('SPUBLISH', CHANNEL, id)
+  return entry
 end
 
 -- The ticket left the queue.
 local function tell_out(id, keep_ms)
   redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*', 'i', id)
   redis.call('PEXPIRE', CHANGES, keep_ms)
+end
+
+-- Who watches the ticket has to look at it.
+local function wake_watchers(id)
   redis.call('SPUBLISH', CHANNEL, id)
 end
 
@@ -97,13 +116,12 @@ local function touch(id, player, ids, waiting, now, idle_ms)
     end
   end
   redis.call('ZADD', waiting, 'XX', text(ends), id)
-  redis.call('PEXPIRE', waiting, SET_MS)
   redis.call('PEXPIRE', TICKET .. id, lifetime(idle_ms))
   redis.call('PEXPIRE', LIVE .. player, lifetime(idle_ms))
 end
 
 -- The ticket waits from now on, and so do all of its players.
-local function enter(id, ids, waiting, now, due_ms, keep_ms)
+local function enter(id, ids, waiting, now, due_ms)
   local ends, live_ms = now + due_ms, lifetime(due_ms)
   for i, player in ipairs(ids) do
     if #ids > 1 then
@@ -114,15 +132,12 @@ local function enter(id, ids, waiting, now, due_ms, keep_ms)
   redis.call('PEXPIRE', TICKET .. id, live_ms)
   redis.call('ZADD', waiting, text(ends), id)
   redis.call('PEXPIRE', waiting, SET_MS)
-  tell_in(id, keep_ms)
 end
 
--- The players of the ticket may queue again.
-local function release(id, ids)
-  for _, player in ipairs(ids) do
-    if redis.call('GET', LIVE .. player) == id then
-      redis.call('DEL', LIVE .. player)
-    end
+-- The players whose live ticket it was may queue again.
+local function release(held)
+  if #held > 0 then
+    redis.call('DEL', unpack(held))
   end
 end
 
@@ -138,10 +153,11 @@ local function live_ticket(player)
   return nil
 end
 
+-- All that is told of a ticket: its state first, its players 7th.
 local function read(id)
   return redis.call('HMGET', TICKET .. id, 's', 'd', 't', 'b', 'r', 'e', 'p', 'x', 'y', 'z', 'm1', 'm2', 'm3')
 end
 """
 )
 
-__all__ = ["PRELUDE"]
+__all__ = ["ARRIVAL", "PRELUDE"]

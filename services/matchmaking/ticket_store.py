@@ -202,13 +202,14 @@ class TicketStore:
             return Queued(other_ticket_id=reply[1].decode())
         return Queued(state=ticket_state(ticket_id, reply[2:]))
 
-    async def read(self, ticket_id: str, player_id: str) -> TicketState | None:
+    async def read(self, ticket_id: str, player_id: str, *, may_be_over: bool = False) -> TicketState | None:
         """A player's ticket, which stays alive through it; None when the player has none with this id.
 
-        The end of a ticket is told only once it is durable: nobody could take it back.
+        The end of a ticket is told only once it is durable: nobody could take it back. Where it `may_be_over`, it is
+        read so at once.
         """
-        state = await self._read(ticket_id, player_id, durable=False)
-        if state is not None and state.state in OVER:
+        state = await self._read(ticket_id, player_id, durable=may_be_over)
+        if not may_be_over and state is not None and state.state in OVER:
             state = await self._read(ticket_id, player_id, durable=True)
         return state
 
@@ -246,6 +247,12 @@ class TicketStore:
             [EXPIRED_AT_ONCE, self.times.keep_ms],
         )
         return [int(waited) for waited in reply]
+
+    def tell_watchers(self, claim: Claim) -> None:
+        """Has the watchers of a claim's tickets look at them. Does not wait; who does not hear of it looks later."""
+        for ticket in claim.tickets:
+            told = self._store.publish(keys.ticket_channel(), ticket.ticket_id.encode())
+            told.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def claim(self, claim: Claim) -> list[str]:
         """Takes a table out of the queue; the ids of tickets that stood in the way, empty when it is
