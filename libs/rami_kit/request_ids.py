@@ -9,6 +9,9 @@ from rami_kit.errors import InvalidRequest
 
 _UUID4: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
 
+REQUEST_ID_LENGTH: Final = 36
+"""Characters, which are bytes as well."""
+
 
 def require_request_id(request_id: str, field: str = "request_id") -> str:
     """The request id in lower case. Raises InvalidRequest for a text that is no UUID4."""
@@ -18,4 +21,4 @@ def require_request_id(request_id: str, field: str = "request_id") -> str:
     return lowered
 
 
-__all__ = ["require_request_id"]
+__all__ = ["REQUEST_ID_LENGTH", "require_request_id"]

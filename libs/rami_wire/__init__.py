@@ -15,7 +15,14 @@ from rami_wire.actions import (
     legal_actions_to_proto,
 )
 from rami_wire.cards import to_card, to_cards, to_mask
-from rami_wire.framing import encode_field, encode_varint_field
+from rami_wire.framing import (
+    encode_field,
+    encode_varint,
+    encode_varint_field,
+    field_heads,
+    small_fields,
+    varint_tag,
+)
 from rami_wire.replays import replay_record
 from rami_wire.rules import (
     guards_from_proto,
@@ -38,8 +45,10 @@ __all__ = [
     "encode_field",
     "encode_legal_actions",
     "encode_match",
+    "encode_varint",
     "encode_varint_field",
     "encode_view",
+    "field_heads",
     "guards_from_proto",
     "guards_to_proto",
     "legal_actions_to_proto",
@@ -51,9 +60,11 @@ __all__ = [
     "replay_record",
     "result_from_proto",
     "result_to_proto",
+    "small_fields",
     "to_card",
     "to_cards",
     "to_mask",
+    "varint_tag",
     "view_from_proto",
     "view_to_proto",
 ]

@@ -11,6 +11,7 @@ from typing import Final
 
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import (
+    DECK_SIZE,
     EndReason,
     Guards,
     MatchState,
@@ -20,25 +21,28 @@ from rami_engine import (
     RoundState,
     RuleOptions,
 )
-from rami_wire.framing import encode_field, encode_varint_field
+from rami_wire.framing import encode_field, encode_varint_field, field_heads, small_fields
 
 _MATCH_FIELDS: Final = store.StoredMatch.DESCRIPTOR.fields_by_name
 _ROUND: Final = _MATCH_FIELDS["round"].number
 _LAST_RESULT: Final = _MATCH_FIELDS["last_result"].number
 _TURNS: Final = _MATCH_FIELDS["turns"].number
-_PHASE: Final = _MATCH_FIELDS["phase"].number
+_PHASES: Final = small_fields(_MATCH_FIELDS["phase"].number)
 _ROUND_FIELDS: Final = store.StoredRound.DESCRIPTOR.fields_by_name
 _NUMBER: Final = _ROUND_FIELDS["number"].number
-_STOCK_POSITION: Final = _ROUND_FIELDS["stock_position"].number
-_TURN: Final = _ROUND_FIELDS["turn"].number
+_STOCK_POSITIONS: Final = small_fields(_ROUND_FIELDS["stock_position"].number)
+_SEATS: Final = small_fields(_ROUND_FIELDS["turn"].number)
 _ROUND_TURNS: Final = _ROUND_FIELDS["turns"].number
-_HANDS: Final = _ROUND_FIELDS["hands"].number
-_DECK: Final = _ROUND_FIELDS["deck"].number
-_DISCARDS: Final = _ROUND_FIELDS["discards"].number
-_MELDS: Final = _ROUND_FIELDS["melds"].number
+_MASK_BYTES: Final = 8
+_MOST_MASKS: Final = 17
+"""52 cards make so many melds at most."""
+_MASKS: Final = tuple(struct.Struct(f"<{count}Q") for count in range(_MOST_MASKS + 1))
+"""Packs so many masks as a packed field of fixed64."""
+_HANDS: Final = field_heads(_ROUND_FIELDS["hands"].number, _MASK_BYTES * _MOST_MASKS)
+_DECK: Final = field_heads(_ROUND_FIELDS["deck"].number, DECK_SIZE)
+_DISCARDS: Final = field_heads(_ROUND_FIELDS["discards"].number, DECK_SIZE)
+_MELDS: Final = field_heads(_ROUND_FIELDS["melds"].number, _MASK_BYTES * _MOST_MASKS)
 _HISTORY: Final = _ROUND_FIELDS["history"].number
-_MASKS: Final = tuple(struct.Struct(f"<{count}Q") for count in range(18))
-"""Packs so many masks as a packed field of fixed64; 52 cards make 17 melds at most."""
 
 
 def encode_match(match: MatchState) -> bytes:
@@ -48,7 +52,8 @@ def encode_match(match: MatchState) -> bytes:
     """
     parts = [
         _encode_standing(tuple(match.scores), match.winner),
-        _encode_progress(match.turns, match.phase),
+        encode_varint_field(_TURNS, match.turns),
+        _PHASES[match.phase],
     ]
     current = match.round
     if current is not None:
@@ -66,36 +71,23 @@ def _encode_standing(scores: tuple[int, ...], winner: int | None) -> bytes:
 
 
 def _encode_round(current: RoundState) -> bytes:
-    hands, melds = current.hands, current.melds
-    return b"".join(
-        (
-            _encode_counts(current.number, current.stock_pos, current.turn, current.turns),
-            encode_field(_HANDS, _MASKS[len(hands)].pack(*hands)),
-            encode_field(_DECK, current.deck),
-            encode_field(_DISCARDS, bytes(current.discards)),
-            encode_field(_MELDS, _MASKS[len(melds)].pack(*melds)) if melds else b"",
-            encode_field(_HISTORY, current.history.to_bytes()),
-        )
-    )
-
-
-@lru_cache(maxsize=4096)
-def _encode_progress(turns: int, phase: int) -> bytes:
-    """How far a match has come."""
-    return encode_varint_field(_TURNS, turns) + encode_varint_field(_PHASE, phase)
-
-
-@lru_cache(maxsize=16_384)
-def _encode_counts(number: int, stock_position: int, turn: int, turns: int) -> bytes:
-    """How far a round has come: rounds resemble each other."""
-    return b"".join(
-        (
-            encode_varint_field(_NUMBER, number),
-            encode_varint_field(_STOCK_POSITION, stock_position),
-            encode_varint_field(_TURN, turn),
-            encode_varint_field(_ROUND_TURNS, turns),
-        )
-    )
+    hands, melds, discards = current.hands, current.melds, current.discards
+    parts = [
+        encode_varint_field(_NUMBER, current.number),
+        _HANDS[_MASK_BYTES * len(hands)],
+        _MASKS[len(hands)].pack(*hands),
+        _DECK[len(current.deck)],
+        current.deck,
+        _STOCK_POSITIONS[current.stock_pos],
+        _DISCARDS[len(discards)],
+        bytes(discards),
+        _SEATS[current.turn],
+        encode_varint_field(_ROUND_TURNS, current.turns),
+        encode_field(_HISTORY, current.history.to_bytes()),
+    ]
+    if melds:
+        parts += (_MELDS[_MASK_BYTES * len(melds)], _MASKS[len(melds)].pack(*melds))
+    return b"".join(parts)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from game_state.room import Room, RoomOptions, Seat, Status
 from rami.store.v1 import room_state_pb2 as store
 from rami_engine import Guards, RuleOptions, SeedChain
 from rami_kit.errors import RamiError, StoreError, reasons
-from rami_wire import encode_field, encode_match, encode_varint_field, match_from_store
+from rami_wire import encode_field, encode_match, encode_varint, encode_varint_field, match_from_store, varint_tag
 
 SCHEMA: Final = 1
 """The layout that this build writes. A field that an older build would lose when it writes the room back needs a new
@@ -29,7 +29,7 @@ NEWER_RETRY_SECONDS: Final = 1.0
 HEADER_BYTES: Final = 16
 
 _FIELDS: Final = store.RoomState.DESCRIPTOR.fields_by_name
-_EXPIRE_MS: Final = _FIELDS["expire_ms"].number
+_EXPIRE_MS: Final = varint_tag(_FIELDS["expire_ms"].number)
 _TURN_DEADLINE_MS: Final = _FIELDS["turn_deadline_ms"].number
 _ADVANCE_MS: Final = _FIELDS["advance_ms"].number
 _BOT_MS: Final = _FIELDS["bot_ms"].number
@@ -85,15 +85,19 @@ def encode_room(room: Room) -> bytes:
         head = room.encoded_head = (made_from, _encode_head(room))
     parts = [
         head[1],
-        encode_varint_field(_EXPIRE_MS, room.expire_ms),
-        encode_varint_field(_TURN_DEADLINE_MS, room.turn_deadline_ms),
-        encode_varint_field(_ADVANCE_MS, room.advance_ms),
-        encode_varint_field(_BOT_MS, room.bot_ms),
+        _EXPIRE_MS,
+        encode_varint(room.expire_ms),
     ]
+    if room.turn_deadline_ms:
+        parts.append(encode_varint_field(_TURN_DEADLINE_MS, room.turn_deadline_ms))
+    if room.advance_ms:
+        parts.append(encode_varint_field(_ADVANCE_MS, room.advance_ms))
+    if room.bot_ms:
+        parts.append(encode_varint_field(_BOT_MS, room.bot_ms))
     if room.match is not None:
         parts.append(encode_field(_MATCH, encode_match(room.match)))
     for player_id, entries in room.requests.entries():
-        parts.append(encode_field(_REQUESTS, _encode_player(player_id) + encode_field(_ENTRIES, entries)))
+        parts += (_encode_requests_head(player_id, len(entries)), entries)
     return b"".join(parts)
 
 
@@ -141,8 +145,12 @@ def _encode_head(room: Room) -> bytes:
 
 
 @lru_cache(maxsize=50_000)
-def _encode_player(player_id: str) -> bytes:
-    return store.StoredRequests(player_id=player_id).SerializeToString()
+def _encode_requests_head(player_id: str, length: int) -> bytes:
+    """What stands before the remembered requests of a player: most remember as many as they can."""
+    player = store.StoredRequests(player_id=player_id).SerializeToString()
+    # The entries are the last field, so that whatever they are, everything before them is the same.
+    field = encode_field(_REQUESTS, player + encode_field(_ENTRIES, bytes(length)))
+    return field[: len(field) - length]
 
 
 def decode_room(room_id: str, stored: bytes) -> Room:

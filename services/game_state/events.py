@@ -10,19 +10,26 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from game_state.projection import encode_cursor, encode_timestamp, encode_turn
+from game_state.projection import (
+    CURSOR_BYTES,
+    LONGEST_TIMESTAMP,
+    LONGEST_TURN,
+    encode_cursor,
+    encode_timestamp,
+    encode_turn,
+)
 from game_state.steps import Dealt, Played, Public, Step, StepChange, privileged_seats
 from rami.game.v1 import event_pb2
 from rami_engine import starting_seat, starting_stock
-from rami_wire import action_to_proto, encode_field, encode_varint_field, to_cards
+from rami_wire import action_to_proto, encode_field, encode_varint, field_heads, to_cards, varint_tag
 from rami_wire.cards import WIRE_CARDS
 
 _FIELDS: Final = event_pb2.Event.DESCRIPTOR.fields_by_name
-_VERSION: Final = _FIELDS["version"].number
-_CURSOR: Final = _FIELDS["cursor"].number
-_TIME: Final = _FIELDS["time"].number
+_VERSION: Final = varint_tag(_FIELDS["version"].number)
+_CURSOR: Final = field_heads(_FIELDS["cursor"].number, CURSOR_BYTES)[CURSOR_BYTES]
+_TIME: Final = field_heads(_FIELDS["time"].number, LONGEST_TIMESTAMP)
 _CHANGES: Final = _FIELDS["changes"].number
-_TURN: Final = _FIELDS["turn"].number
+_TURN: Final = field_heads(_FIELDS["turn"].number, LONGEST_TURN)
 
 
 class CommittedStep:
@@ -66,16 +73,20 @@ class CommittedStep:
 
 def _encode_frame(version: int, step: Step) -> bytes:
     """The serialized Event without its changes."""
-    turn = step.seat_to_move
-    deadline_ms = step.time_ms + step.deadline_ms if step.deadline_ms else 0
-    return b"".join(
-        (
-            encode_varint_field(_VERSION, version),
-            encode_field(_CURSOR, encode_cursor(version, step.commit_id)),
-            encode_field(_TIME, encode_timestamp(step.time_ms)),
-            b"" if turn is None else encode_field(_TURN, encode_turn(turn, step.phase, deadline_ms)),
-        )
-    )
+    seat = step.seat_to_move
+    time = encode_timestamp(step.time_ms)
+    parts = [
+        _VERSION,
+        encode_varint(version),
+        _CURSOR,
+        encode_cursor(version, step.commit_id),
+        _TIME[len(time)],
+        time,
+    ]
+    if seat is not None:
+        turn = encode_turn(seat, step.phase, step.time_ms + step.deadline_ms if step.deadline_ms else 0)
+        parts += (_TURN[len(turn)], turn)
+    return b"".join(parts)
 
 
 def _encode_change(change: StepChange, viewer: int | None) -> bytes:

@@ -18,8 +18,9 @@ from rami.game.v1 import game_service_pb2 as pb
 from rami_kit.error_texts import current_locale
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 from rami_kit.rates import charge_message
+from rami_kit.request_ids import REQUEST_ID_LENGTH
 from rami_kit.tracing import span
-from rami_wire import encode_field, encode_varint_field
+from rami_wire import encode_varint, field_heads, varint_tag
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from game_state.actions import ActionPlayer
 
 _FIELDS: Final = pb.ActionResult.DESCRIPTOR.fields_by_name
-_REQUEST_ID: Final = _FIELDS["request_id"].number
-_VERSION: Final = _FIELDS["version"].number
+_REQUEST_ID: Final = field_heads(_FIELDS["request_id"].number, REQUEST_ID_LENGTH)[REQUEST_ID_LENGTH]
+_VERSION: Final = varint_tag(_FIELDS["version"].number)
 MAX_ECHO: Final = 64
 """Characters of a bad request id that come back with its refusal."""
 
@@ -104,7 +105,7 @@ async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.
         _log.exception("playing an action failed")
         return 0, _refused(request_id, RamiError(reasons.ERROR_REASON_INTERNAL, "playing the action failed"))
     version = changed.version
-    return version, encode_field(_REQUEST_ID, request_id.encode()) + encode_varint_field(_VERSION, version)
+    return version, b"".join((_REQUEST_ID, request_id.encode(), _VERSION, encode_varint(version)))
 
 
 def _refused(request_id: str, error: RamiError) -> bytes:

@@ -19,6 +19,7 @@ from rami_kit.errors import reasons, refused
 from rami_wire import (
     encode_field,
     encode_legal_actions,
+    encode_varint,
     encode_varint_field,
     encode_view,
     guards_to_proto,
@@ -26,13 +27,23 @@ from rami_wire import (
     phase_to_proto,
     result_to_proto,
     to_cards,
+    varint_tag,
 )
 
 if TYPE_CHECKING:
     from game_state.room import Room, RoomOptions, Seat
     from rami_engine import Guards, MatchState, RoundResult
 
-_SECONDS: Final = Timestamp.DESCRIPTOR.fields_by_name["seconds"].number
+COMMIT_ID_BYTES: Final = 8
+CURSOR_BYTES: Final = 16
+LONGEST_TIMESTAMP: Final = 12
+"""Bytes of a serialized Timestamp of this millennium, at most."""
+LONGEST_TURN: Final = 20
+"""Bytes of a serialized Turn, at most."""
+_SECONDS: Final = varint_tag(Timestamp.DESCRIPTOR.fields_by_name["seconds"].number)
+_NANOS: Final = Timestamp.DESCRIPTOR.fields_by_name["nanos"].number
+_RESTS: Final = tuple(encode_varint_field(_NANOS, rest * 1_000_000) for rest in range(1000))
+"""What a serialized Timestamp has beyond its seconds, by milliseconds."""
 _DEADLINE: Final = room_pb2.Turn.DESCRIPTOR.fields_by_name["deadline"].number
 _ROOM_FIELDS: Final = room_pb2.Room.DESCRIPTOR.fields_by_name
 _EXPIRE_TIME: Final = _ROOM_FIELDS["expire_time"].number
@@ -62,13 +73,7 @@ def timestamp(milliseconds: int) -> Timestamp:
 def encode_timestamp(milliseconds: int) -> bytes:
     """The same, serialized. Put together: every event of every room has one."""
     seconds, rest = divmod(milliseconds, 1000)
-    return encode_varint_field(_SECONDS, seconds) + _encode_rest(rest)
-
-
-@lru_cache(maxsize=1000)
-def _encode_rest(milliseconds: int) -> bytes:
-    """What a serialized Timestamp has beyond its seconds."""
-    return Timestamp(nanos=milliseconds * 1_000_000).SerializeToString()
+    return _SECONDS + encode_varint(seconds) + _RESTS[rest]
 
 
 def duration(milliseconds: int) -> Duration:
@@ -283,9 +288,6 @@ def encoded_legal_actions(room: Room, seat: int) -> bytes:
     return encode_legal_actions(room.version, legal_actions(room.current_match(), seat))
 
 
-COMMIT_ID_BYTES: Final = 8
-
-
 def encode_cursor(version: int, commit_id: bytes) -> bytes:
     """The opaque cursor of a version: 8 bytes of the number, then the commit id."""
     return version.to_bytes(8) + commit_id
@@ -293,6 +295,6 @@ def encode_cursor(version: int, commit_id: bytes) -> bytes:
 
 def decode_cursor(cursor: bytes) -> tuple[int, bytes] | None:
     """The version and commit id of a cursor; None for bytes that are no cursor."""
-    if len(cursor) != 16:
+    if len(cursor) != CURSOR_BYTES:
         return None
     return int.from_bytes(cursor[:8]), cursor[8:]

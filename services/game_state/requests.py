@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rami_kit.errors import FieldViolation, RamiError, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable
 
 REMEMBERED: Final = 16
 """Mutations remembered for each player."""
@@ -77,9 +77,9 @@ class RequestMemory:
         """An independent memory with the same entries."""
         return RequestMemory(self._entries.copy())
 
-    def entries(self) -> Iterator[tuple[str, bytes]]:
+    def entries(self) -> Iterable[tuple[str, bytes]]:
         """The packed entries of every player, oldest first."""
-        yield from self._entries.items()
+        return self._entries.items()
 
     def find(self, key: RequestKey) -> Repeat | None:
         """What became of a mutation, if it was accepted and is still remembered."""

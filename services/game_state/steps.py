@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from game_state.projection import COMMIT_ID_BYTES
 from rami.store.v1 import step_pb2
 from rami_engine import Action, ActionKind, Card, Mask, Phase, cards_of, mask_of
-from rami_wire import encode_field, encode_varint_field
+from rami_wire import encode_field, encode_varint, encode_varint_field, field_heads, varint_tag
 
 if TYPE_CHECKING:
     from rami.game.v1 import event_pb2
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _SEAT_BITS: Final = 2
 _KIND_BITS: Final = 3
 _FIELDS: Final = step_pb2.Step.DESCRIPTOR.fields_by_name
-_COMMIT_ID: Final = _FIELDS["commit_id"].number
-_TIME_MS: Final = _FIELDS["time_ms"].number
+_COMMIT_ID: Final = field_heads(_FIELDS["commit_id"].number, COMMIT_ID_BYTES)
+_TIME_MS: Final = varint_tag(_FIELDS["time_ms"].number)
 _DEADLINE_MS: Final = _FIELDS["deadline_ms"].number
 _TRACE_PARENT: Final = _FIELDS["trace_parent"].number
 _CHANGES: Final = _FIELDS["changes"].number
@@ -91,8 +92,10 @@ class Step:
     def to_bytes(self) -> bytes:
         """The serialized rami.store.v1.Step."""
         parts = [
-            encode_field(_COMMIT_ID, self.commit_id),
-            encode_varint_field(_TIME_MS, self.time_ms),
+            _COMMIT_ID[len(self.commit_id)],
+            self.commit_id,
+            _TIME_MS,
+            encode_varint(self.time_ms),
             _encode_standing(self.turn, self.phase),
         ]
         if self.deadline_ms:
