@@ -42,8 +42,8 @@ class Stage(NamedTuple):
 
 
 STAGES: Final = {
-    2: (Stage(24, 3), Stage(48, 2), Stage(96, 1), Stage(160, 1)),
-    3: (Stage(20, 3), Stage(40, 2), Stage(80, 1), Stage(128, 1)),
+    2: (Stage(20, 3), Stage(40, 2), Stage(72, 1), Stage(120, 1)),
+    3: (Stage(16, 3), Stage(32, 2), Stage(64, 1), Stage(104, 1)),
     4: (Stage(16, 3), Stage(32, 2), Stage(64, 1), Stage(128, 1)),
 }
 """The search by number of seats. The same playouts spread evenly leave a choice that is worth less: most candidates
@@ -225,7 +225,8 @@ def _estimate(first: Sequence[float], gained: Sequence[float]) -> _Estimate:
 def round_points(view: SeatView, candidate: Candidate, world: World) -> float:
     """What the round brings in a supposed deal when the seat goes on so; negative when a rival wins it."""
     seat, players = seat_of(view), view.players
-    table = Table(world.hands, world.stock, view.discards, candidate.melds, view.options.ace_high, own=seat)
+    ace_high = view.options.ace_high
+    table = Table(world.hands, world.stock, view.discards, candidate.melds, ace_high, own=seat, at_once=world.at_once)
     kind = candidate.action.kind
     if kind == ActionKind.DRAW_STOCK and not table.stock:
         winner, points = table.settle()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rami_engine import FULL_DECK, Mask
 
 if TYPE_CHECKING:
-    from rami_engine import SeatView
+    from rami_engine import Card, SeatView
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Knowledge:
     refused: tuple[Mask, ...]
     """By seat: the cards that it discarded or passed over, when each was last seen so. Whoever has two cards that make
     a meld with one of them would rather have had it."""
+    discarded: tuple[tuple[Card, ...], ...]
+    """By seat: the cards that it discarded, the latest first; of a card that it discarded twice, the later time."""
 
 
 def knowledge_of(view: SeatView) -> Knowledge:
@@ -46,4 +48,12 @@ def knowledge_of(view: SeatView) -> Knowledge:
             held[trace.taken_by] |= card
     for cards in held:
         known |= cards
-    return Knowledge(tuple(held), FULL_DECK & ~known, tuple(refused))
+    return Knowledge(tuple(held), FULL_DECK & ~known, tuple(refused), _discarded(view))
+
+
+def _discarded(view: SeatView) -> tuple[tuple[Card, ...], ...]:
+    cards: list[list[Card]] = [[] for _ in range(view.players)]
+    for trace in sorted(view.history, key=lambda trace: -trace.discarded_turn):
+        if trace.discarded_by is not None:
+            cards[trace.discarded_by].append(trace.card)
+    return tuple([tuple(one) for one in cards])

@@ -55,6 +55,16 @@ POINTS: Final = tuple([tuple([card_points(card, ace_high) for card in range(DECK
 _ACE_RANK: Final = 1 << ACE
 
 
+def _dearer_than(card: Card, ace_high: bool) -> Mask:
+    points = POINTS[ace_high]
+    order = points[card], card % RANK_COUNT, card
+    return sum(1 << other for other in range(DECK_SIZE) if (points[other], other % RANK_COUNT, other) > order)
+
+
+DEARER: Final = tuple([tuple([_dearer_than(card, high) for card in range(DECK_SIZE)]) for high in (False, True)])
+"""The cards that are higher than a card, in the order of `dearest`, by `ace_high`, then by card."""
+
+
 def _links_of(card: Card) -> Mask:
     suit, rank = divmod(card, RANK_COUNT)
     near = (0b11011 << rank >> 2) & SUIT_PATTERN

@@ -2,7 +2,8 @@
 
 The policy of every seat is Normal's in outline and cheap enough for thousands of turns a decision: take the discard
 that completes a meld or can be laid off; lay off what no own meld wants; hold melds back until the seat can go out or
-has to lay; discard the highest card that is linked to none.
+has to lay; discard the highest card that is linked to none. A rival
+that is supposed to lay melds at once does that instead, and discards like Easy.
 
 The seat that searches knows two things more, which pay where rounds end with the stock. Whoever finds the stock empty
 may take the discard instead of ending the round, and so gets one turn more, to lay what it holds and to be rid of a
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from rami_bots.holding import SMALL_HAND, laying_stock, own_laying_stock
 from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, completes, dearest, isolated, melded
-from rami_engine import Card, Mask, best_split, cards_of, deadwood_points, mask_points
+from rami_engine import DECK_SIZE, Card, Mask, best_split, cards_of, deadwood_points, mask_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ class Table:
         "hands",
         "kept",
         "laying_stocks",
-        "link_worth",
+        "link_worths",
         "melds",
         "open_cards",
         "own",
@@ -56,9 +57,10 @@ class Table:
         ace_high: bool,
         *,
         own: int | None = None,
+        at_once: Mask = 0,
     ) -> None:
         """Copies what it is given. The next card of the stock stands last, as does the top of the discards. `own` is
-        the seat that searches, if one does.
+        the seat that searches, if one does; `at_once` are the seats (bit s for seat s) that lay melds at once.
         """
         players = len(hands)
         self.hands = [*hands]
@@ -72,7 +74,10 @@ class Table:
         self.laying_stocks = [laying_stock(players)] * players
         if own is not None:
             self.laying_stocks[own] = own_laying_stock(players)
-        self.link_worth = LINK_WORTH[players]
+        self.link_worths = [LINK_WORTH[players]] * players
+        for seat in cards_of(at_once):
+            self.laying_stocks[seat] = DECK_SIZE
+            self.link_worths[seat] = None
         self.points = POINTS[ace_high]
         self.small_hands = 0
         """Seats (bit s for seat s) that may go out in their next turn; with four nobody looks at that."""
@@ -138,7 +143,7 @@ class Table:
                     hands[seat] = 0
                     break
             keep = kept[seat]
-            card = self._discard(hand, hand & ~keep or hand)
+            card = self._discard(seat, hand, hand & ~keep or hand)
             discards.append(card)
             hand ^= 1 << card
             hands[seat] = hand
@@ -168,9 +173,9 @@ class Table:
             left ^= 1 << dearest(left, ace_high)
         return mask_points(left, ace_high) < mask_points(hand, ace_high)
 
-    def _discard(self, hand: Mask, loose: Mask) -> Card:
-        """The card that a hand discards of some loose ones."""
-        link_worth = self.link_worth
+    def _discard(self, seat: int, hand: Mask, loose: Mask) -> Card:
+        """The card that a seat discards of some loose ones."""
+        link_worth = self.link_worths[seat]
         if len(self.stock) < len(self.hands):
             return dearest(loose, self.ace_high)  # no card comes any more that a link could wait for
         if link_worth is None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from rami_bots.playout import Table
-from rami_engine import FULL_DECK, hand_size, mask_of, mask_points
+from rami_engine import FULL_DECK, hand_size, mask_of, mask_points, parse_card, parse_cards
 from unit.engine.positions import mask
 
 
@@ -44,6 +44,15 @@ def test_a_held_meld_is_laid_and_opened_to_all_when_the_stock_runs_low() -> None
     table = Table(hands, [], [mask("7S").bit_length() - 1], (), ace_high=False)
     table.play_out(0, drawn=mask("QD").bit_length() - 1)
     assert mask("2C 3C 4C") in table.melds or mask("2C 3C 4C 5C") in table.melds
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_only_who_lays_at_once_has_laid_its_meld_when_another_goes_out_early(at_once: bool) -> None:
+    hands = [mask("2C 3C 4C JD KS TH"), mask("5H 6H 7H 9S 9H 9D")]
+    stock = list(parse_cards("2D 3D 4S 5S 6S 2H 8C"))
+    table = Table(hands, stock, parse_cards("7S"), (), ace_high=False, at_once=at_once)
+    drawn = parse_card("QD")
+    assert table.play_out(0, drawn=drawn) == (1, 30 if at_once else 39)
 
 
 def test_a_drawn_card_that_fits_the_table_is_laid_off_and_the_last_one_discarded() -> None:
