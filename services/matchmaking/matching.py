@@ -86,7 +86,9 @@ class MatchingLoop:
         return time.monotonic() - self._passed_at < self._dead_seconds
 
     def wake(self) -> None:
-        """Tickets have come into the queue: begin the next pass soon."""
+        """A ticket has come into the queue through here: begin the next pass soon. One that comes through another
+        replica wakes that one, and is seen here in the next pass.
+        """
         self._wake.set()
 
     def claim_ended(self) -> None:

@@ -20,7 +20,7 @@ from matchmaking.criteria import (
 )
 from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.player_store import skill_in
-from matchmaking.records import CANCELLED, CLAIMED, EXPIRED, MATCHED, OVER, is_ticket_id
+from matchmaking.records import CANCELLED, CLAIMED, EXPIRED, MATCHED, OVER, WAITING, is_ticket_id
 from matchmaking.tickets import Member, PoolKey
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.matchmaking.v1 import matchmaking_service_pb2_grpc
@@ -31,7 +31,7 @@ from rami_kit.request_ids import require_request_id
 from rami_wire.rules import options_to_proto
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     import grpc.aio
@@ -68,15 +68,19 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         players: PlayerStore,
         report: QueueReport,
         watchers: TicketWatchers,
+        on_arrival: Callable[[], None],
         bot_fill_ms: int,
         draining: asyncio.Event,
         metrics: MatchmakingMetrics,
     ) -> None:
-        """`draining` set and the watchers woken: every watch ends with SHUTTING_DOWN."""
+        """`on_arrival` is told when a ticket has come into the queue through here. `draining` set and the watchers
+        woken: every watch ends with SHUTTING_DOWN.
+        """
         self._store = store
         self._players = players
         self._report = report
         self._watchers = watchers
+        self._on_arrival = on_arrival
         self._bot_fill_ms = bot_fill_ms
         self._draining = draining
         self._heartbeat_seconds = store.times.idle_ms / 1000 / HEARTBEATS
@@ -99,6 +103,8 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         assert queued.state is not None
         if queued.made:
             self._created.inc()
+            if queued.state.state == WAITING:
+                self._on_arrival()
         return messages.CreateTicketResponse(ticket=ticket_message(queued.state, caller.player_id))
 
     async def ConfirmTicket(
@@ -117,6 +123,8 @@ class MatchmakingServicer(matchmaking_service_pb2_grpc.MatchmakingServiceService
         if queued.state.state in (CANCELLED, EXPIRED):
             name = messages.TicketState.Name(queued.state.state)
             raise refused(reasons.ERROR_REASON_TICKET_OVER, "the ticket is over: make a new one", state=name)
+        if queued.state.state == WAITING:
+            self._on_arrival()
         return messages.ConfirmTicketResponse(ticket=ticket_message(queued.state, caller.player_id))
 
     async def GetTicket(self, request: messages.GetTicketRequest, _context: Context) -> messages.GetTicketResponse:

@@ -100,7 +100,7 @@ async def build(app: App) -> None:
         pass_seconds=settings.match_pass_seconds,
         dead_seconds=settings.match_dead_seconds,
     )
-    watchers = TicketWatchers(metrics.watchers.labels(), on_arrival=loop.wake)
+    watchers = TicketWatchers(metrics.watchers.labels())
     subscriber = Subscriber(store)
     app.add_closer(subscriber.close)
     reader = FinishedReader(
@@ -140,6 +140,7 @@ async def build(app: App) -> None:
             players=players,
             report=QueueReport(index, tickets, app.clock),
             watchers=watchers,
+            on_arrival=loop.wake,
             bot_fill_ms=settings.policy.bot_fill_ms,
             draining=app.draining,
             metrics=metrics,

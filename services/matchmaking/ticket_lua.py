@@ -9,14 +9,9 @@ from typing import Final
 
 from rami_kit import keys
 
-ARRIVAL: Final = "+"
-"""What is published for everybody who makes tables when a ticket comes into the queue. Whatever else is published is
-the id of a ticket that its watchers have to look at.
-"""
-
 _NAMES: Final = f"""
 local WAITING, CLAIMED, MATCHED, CANCELLED, EXPIRED, FORMING = '1', '2', '3', '4', '5', '6'
-local CHANGES, CHANNEL, ARRIVAL = '{keys.queue_changes_key()}', '{keys.ticket_channel()}', '{ARRIVAL}'
+local CHANGES, CHANNEL = '{keys.queue_changes_key()}', '{keys.ticket_channel()}'
 local TICKET, LIVE = '{keys.ticket_key("")}', '{keys.live_ticket_key("")}'
 """
 
@@ -78,7 +73,6 @@ end
 local function tell_in(entry, keep_ms)
   redis.call('XADD', CHANGES, 'MAXLEN', '~', MOST_CHANGES, '*', unpack(entry))
   redis.call('PEXPIRE', CHANGES, keep_ms)
-  redis.call('SPUBLISH', CHANNEL, ARRIVAL)
 end
 
 -- What is told of a ticket that has been there before.
@@ -160,4 +154,4 @@ end
 """
 )
 
-__all__ = ["ARRIVAL", "PRELUDE"]
+__all__ = ["PRELUDE"]

@@ -1,33 +1,28 @@
 """Who in this process waits for news of a ticket.
 
-One subscription brings the ids of all tickets that their watchers have to look at, and word of every arrival in the
-queue; here each finds whom it concerns. A watcher registers before it reads the ticket, so a change is either in what
-it reads or wakes it afterwards. When messages may have been lost everybody looks again.
+One subscription brings the ids of all tickets that their watchers have to look at; here each finds its watchers. A
+watcher registers before it reads the ticket, so a change is either in what it reads or wakes it afterwards. When
+messages may have been lost everybody looks again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
-
-from matchmaking.ticket_lua import ARRIVAL
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rami_kit.instruments import Gauge
-
-_ARRIVAL: Final = ARRIVAL.encode()
 
 
 class TicketWatchers:
     """The watchers of all tickets in this process."""
 
-    def __init__(self, gauge: Gauge, on_arrival: Callable[[], None]) -> None:
-        """`gauge` follows how many watchers there are; `on_arrival` is told when tickets have come into the queue."""
+    def __init__(self, gauge: Gauge) -> None:
+        """`gauge` follows how many watchers there are."""
         self._gauge = gauge
-        self._on_arrival = on_arrival
         self._events: dict[str, dict[asyncio.Event, str]] = {}
         """Of each ticket its watchers' events, with the players who watch."""
 
@@ -51,12 +46,9 @@ class TicketWatchers:
                 del self._events[ticket_id]
 
     def on_message(self, message: bytes | None) -> None:
-        """Takes a published ticket id, or word of an arrival; None when some may have been lost."""
+        """Takes a published ticket id; None when some may have been lost."""
         if message is None:
             self.wake_all()
-            self._on_arrival()
-        elif message == _ARRIVAL:
-            self._on_arrival()
         else:
             for event in self._events.get(message.decode("ascii", "replace"), ()):
                 event.set()

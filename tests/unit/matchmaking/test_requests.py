@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from matchmaking.criteria import ticket_message
 from matchmaking.page_tokens import format_page_token, parse_page_token
 from matchmaking.records import CANCELLED, TicketState
-from matchmaking.ticket_lua import ARRIVAL
 from matchmaking.watchers import TicketWatchers
 from rami_kit.errors import InvalidRequest
 from rami_kit.instruments import Gauge
@@ -38,9 +37,9 @@ def test_a_ticket_whose_record_is_unreadable_can_still_be_shown() -> None:
     assert not message.HasField("assignment")
 
 
-def test_news_wakes_the_watchers_of_its_ticket_alone_and_an_arrival_the_matching() -> None:
-    gauge, woken = Gauge(), []
-    watchers = TicketWatchers(gauge, on_arrival=lambda: woken.append(1))
+def test_news_wakes_the_watchers_of_its_ticket_alone() -> None:
+    gauge = Gauge()
+    watchers = TicketWatchers(gauge)
     with (
         watchers.watching("a", "ann") as first,
         watchers.watching("a", "bob") as second,
@@ -52,11 +51,8 @@ def test_news_wakes_the_watchers_of_its_ticket_alone_and_an_arrival_the_matching
         assert (first.is_set(), second.is_set(), other.is_set()) == (True, True, False)
         first.clear()
         watchers.on_message(b"\xff")  # nobody's
-        watchers.on_message(ARRIVAL.encode())
         assert not first.is_set()
-        assert len(woken) == 1  # what happens to tickets that are there makes no new table
         watchers.on_message(None)
         assert first.is_set()
         assert other.is_set()
-        assert len(woken) == 2
     assert (watchers.count("a", "ann"), gauge.value) == (0, 0)
