@@ -60,7 +60,9 @@ class Feed:
         self._hub = hub
         self._heard_early = False
         self._held: list[bytes] = []
-        """Steps that came by the channel while this process commits one: most often just that one."""
+        """Steps of others that came by the channel while this process commits one."""
+        self._passed_over = b""
+        """The commit id of the latest own step that came by the channel before its committer knew of it."""
         self._gap = False
         self._filling: asyncio.Task[None] | None = None
 
@@ -97,17 +99,24 @@ class Feed:
         commit = self._hub.repository.commit_in_flight(self.room_id)
         if commit is None:
             self.take(decode_step_message(message))
-            return
-        # The committer hands its step on itself, decoded and with the room it made.
-        if not self._held:
-            commit.add_done_callback(self._release_held)
-        self._held.append(message)
+        elif commit.commit_id == commit_id:
+            # The committer hands its step on itself, decoded and with the room it made.
+            self._passed_over = commit_id
+        else:
+            if not self._held:
+                commit.answer.add_done_callback(self._release_held)
+            self._held.append(message)
 
     def _release_held(self, _commit: asyncio.Future[object]) -> None:
         held, self._held = self._held, []
         if self.watchers:
             for message in held:
                 self._hear_step(message)
+
+    def miss(self, commit_id: bytes) -> None:
+        """Look for a commit of this process that will never hear what became of it, if the channel has told of it."""
+        if commit_id == self._passed_over:
+            self.fill()
 
     def _hear_play(self, notice: PlayNotice, *, asked: bool) -> None:
         newer = [own for watcher in self.watchers if (own := watcher.hear_play(notice)) is not None]
@@ -188,6 +197,7 @@ class FeedHub:
         self._feeds: dict[str, Feed] = {}
         self._starts: dict[str, asyncio.Task[None]] = {}
         self._answers: set[asyncio.Task[None]] = set()
+        repository.on_uncertain(self._miss)
 
     def __len__(self) -> int:
         """Rooms that are watched here."""
@@ -199,11 +209,16 @@ class FeedHub:
         if feed is not None and feed.version:
             feed.take(committed)
 
+    def _miss(self, room_id: str, commit_id: bytes) -> None:
+        feed = self._feeds.get(room_id)
+        if feed is not None:
+            feed.miss(commit_id)
+
     def wake_all(self) -> None:
         """Let every stream look around, for instance because the process drains."""
         for feed in self._feeds.values():
             for watcher in feed.watchers:
-                watcher.wake()
+                watcher.alarm()
 
     def answer(self, room_id: str, notice: PlayNotice) -> None:
         """Tell whoever asked that a seat has a newer Play stream, which is here."""

@@ -26,7 +26,7 @@ from rami_kit import keys
 from rami_kit.errors import StoreUncertain, reasons, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Iterator
+    from collections.abc import Callable, Collection
 
     from game_state.draft import Draft
     from game_state.room import Room
@@ -52,6 +52,14 @@ class CommitListener(Protocol):
 
     def committed(self, room: Room, committed: CommittedStep) -> None:
         """Called in the event loop; must not block."""
+
+
+class InFlight(NamedTuple):
+    """A commit that the store has not answered yet."""
+
+    commit_id: bytes
+    answer: asyncio.Future[object]
+    """Done once it has."""
 
 
 class CommitConflict(Exception):  # noqa: N818 - an outcome that the caller handles, not a failure
@@ -94,8 +102,11 @@ class RoomRepository:
         self._kept_rooms = kept_rooms
         self._lease_ms = lease_ms
         self._listeners: list[CommitListener] = []
-        self._in_flight: dict[str, asyncio.Future[object]] = {}
-        self._commit_ids = _commit_ids()
+        self._uncertain_listeners: list[Callable[[str, bytes], None]] = []
+        self._in_flight: dict[str, InFlight] = {}
+        self._commit_ids: list[bytes] = []
+        """Random bytes for commits to come: the system is asked for many at once, since each time costs the same."""
+        self._clock = store.clock
         self._hits = metrics.cache.labels("hit")
         self._misses = metrics.cache.labels("miss")
         self._conflicts = metrics.commit_conflicts.labels()
@@ -106,12 +117,16 @@ class RoomRepository:
         """Tell somebody of every step committed here."""
         self._listeners.append(listener)
 
+    def on_uncertain(self, listener: Callable[[str, bytes], None]) -> None:
+        """Tell somebody the room and the commit id of every commit of this process whose outcome stays unknown here."""
+        self._uncertain_listeners.append(listener)
+
     def now_ms(self) -> int:
         """The store's time in ms. Raises StoreUnavailable before the store was first reached."""
-        return int(self._store.clock.now() * 1000)
+        return int(self._clock.now() * 1000)
 
-    def commit_in_flight(self, room_id: str) -> asyncio.Future[object] | None:
-        """The commit of this process that the store has not answered yet, done once it has."""
+    def commit_in_flight(self, room_id: str) -> InFlight | None:
+        """The commit of this process that the store has not answered yet."""
         return self._in_flight.get(room_id)
 
     def kept(self, room_id: str) -> Room | None:
@@ -176,17 +191,19 @@ class RoomRepository:
         StoreUncertain the step may or may not have been applied.
         """
         room = draft.room
-        step = draft.seal(next(self._commit_ids))
-        answer = asyncio.ensure_future(self._run_commit(before, room, step))
-        self._in_flight[room.room_id] = answer
+        step = draft.seal(self._next_commit_id())
+        answer = self._run_commit(before, room, step)
+        in_flight = self._in_flight[room.room_id] = InFlight(room.commit_id, answer)
         try:
             reply = await answer
         except (StoreUncertain, asyncio.CancelledError):
             # It may have been applied: what is remembered of the room may be out of date.
             self.forget(room.room_id)
+            for tell in self._uncertain_listeners:
+                tell(room.room_id, room.commit_id)
             raise
         finally:
-            if self._in_flight.get(room.room_id) is answer:
+            if self._in_flight.get(room.room_id) is in_flight:
                 del self._in_flight[room.room_id]
         if reply != 1:
             self.forget(room.room_id)
@@ -248,7 +265,15 @@ class RoomRepository:
         """Tell every replica once more that a seat has a Play stream. Raises StoreUnavailable."""
         await self._store.publish(room_channel(room_id), notice.encode(ANNOUNCEMENT))
 
-    def _run_commit(self, before: Room, room: Room, step: Step) -> Awaitable[object]:
+    def _next_commit_id(self) -> bytes:
+        if not self._commit_ids:
+            drawn = os.urandom(COMMIT_ID_BYTES * COMMIT_IDS_AT_ONCE)
+            self._commit_ids = [
+                drawn[start : start + COMMIT_ID_BYTES] for start in range(0, len(drawn), COMMIT_ID_BYTES)
+            ]
+        return self._commit_ids.pop()
+
+    def _run_commit(self, before: Room, room: Room, step: Step) -> asyncio.Future[object]:
         at = _keys_of(room.room_id)
         partition, token, channel = at.partition, at.token, at.channel
         encoded_step = step.to_bytes()
@@ -287,7 +312,7 @@ class RoomRepository:
             ],
         )
 
-    def _run(self, script: Script, script_keys: list[str], args: list[str | bytes | int]) -> Awaitable[object]:
+    def _run(self, script: Script, script_keys: list[str], args: list[str | bytes | int]) -> asyncio.Future[object]:
         return self._store.run(script, script_keys, args, durable=True)
 
     async def _read(self, room_id: str) -> Room | None:
@@ -310,13 +335,6 @@ class RoomRepository:
         if len(self._kept) > self._kept_rooms:
             self.forget(next(iter(self._kept)))
             self._evicted.inc()
-
-
-def _commit_ids() -> Iterator[bytes]:
-    """Random bytes for one commit after the other. The system is asked for many at once: each time costs the same."""
-    while True:
-        drawn = os.urandom(COMMIT_ID_BYTES * COMMIT_IDS_AT_ONCE)
-        yield from (drawn[start : start + COMMIT_ID_BYTES] for start in range(0, len(drawn), COMMIT_ID_BYTES))
 
 
 def room_not_found(room_id: str) -> Exception:
