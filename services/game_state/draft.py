@@ -53,7 +53,7 @@ class Draft:
         self.now_ms = now_ms
         self.times = times
         self.changes: list[StepChange] = []
-        self.turn_before = _turn_key(room)
+        self.turn_before = _turn_key(room, room.turn_seat())
 
     def note(self, change: event_pb2.Change) -> None:
         """Tell something that hides nothing."""
@@ -91,7 +91,7 @@ class Draft:
             room.turn_deadline_ms = room.bot_ms = 0
             room.autopilot = False
             return
-        if _turn_key(room) != self.turn_before:
+        if _turn_key(room, turn) != self.turn_before:
             room.turn_deadline_ms = 0
         # What does not move the game on moves no clock: nobody holds a table up by coming and going.
         if not moved:
@@ -116,9 +116,10 @@ class Draft:
         return self.times.bot_pace_ms if any(seat.player_id for seat in room.seats) else 0
 
 
-def _turn_key(room: Room) -> tuple[int, int] | None:
-    """Names the turn being played: round and turn number; None while there is none."""
-    match = room.match
-    if match is None or match.round is None or room.turn_seat() is None:
+def _turn_key(room: Room, turn: int | None) -> tuple[int, int] | None:
+    """Names the turn being played, which is that seat's: round and turn number; None while there is none."""
+    if turn is None:
         return None
-    return match.round.number, match.round.turns
+    current = room.current_match().round
+    assert current is not None, "who is to move is so in a round"
+    return current.number, current.turns

@@ -14,7 +14,15 @@ from game_state.room import Status
 from game_state.seats import come_back, require_seat
 from game_state.steps import Played, dealt_change
 from rami.game.v1 import event_pb2
-from rami_engine import Phase, apply, check, deck_for_round, new_match, require_well_formed, start_round
+from rami_engine import (
+    IllegalAction,
+    Phase,
+    apply,
+    deck_for_round,
+    new_match,
+    require_well_formed,
+    start_round,
+)
 from rami_kit.errors import RamiError, parse_reason, reasons, refused
 
 if TYPE_CHECKING:
@@ -63,11 +71,12 @@ def play_for_player(draft: Draft, player_id: str, expected_version: int, action:
     if room.status == Status.OVER:
         raise _refusal(room, reasons.ERROR_REASON_MATCH_OVER, "the match has ended")
     require_version(room, expected_version)
-    reason = check(room.match, seat, action)
-    if reason is not None:
-        raise _rules_refusal(room, reason, action)
     come_back(draft, seat, acting=True)
-    play(draft, seat, action, event_pb2.ACTION_SOURCE_PLAYER)
+    try:
+        play(draft, seat, action, event_pb2.ACTION_SOURCE_PLAYER)
+    except IllegalAction as refusal:
+        # The rules judge once, and the draft is thrown away.
+        raise _rules_refusal(room, refusal.reason, action) from None
 
 
 def require_version(room: Room, expected_version: int) -> None:
