@@ -285,8 +285,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
             async with limit:
                 try:
                     async for response in responses:
+                        encoded = response if type(response) is bytes else response.SerializeToString()
                         writer.begin()
-                        await context.write(response if type(response) is bytes else response.SerializeToString())
+                        await context.write(encoded)
                         writer.writing = False
                 finally:
                     await responses.aclose()  # type: ignore[attr-defined]

@@ -22,7 +22,8 @@ _room_id: ContextVar[str] = ContextVar("room_id", default="")
 
 def set_log_room(room: str) -> None:
     """Name the room in every line that this task logs from here on."""
-    _room_id.set(room)
+    if _room_id.get() != room:  # a stream is about one room all the time, and looking costs less than setting
+        _room_id.set(room)
 
 
 def room_id() -> str:

@@ -88,7 +88,7 @@ class StoreClock:
         if self._offset is None:
             raise StoreUnavailable("the store has not been reached yet: its time is unknown")
         here = time.monotonic()
-        return here + self._offset + self._still_ahead(here)
+        return here + self._offset + (self._still_ahead(here) if self._ahead else 0.0)
 
     def adjust(self, store_seconds: float, sent_at: float, received_at: float) -> None:
         """Takes over a time that the store gave between two readings of the monotonic clock.
@@ -107,7 +107,7 @@ class StoreClock:
         self._offset, self._error, self._adjusted_at = offset, error, received_at
 
     def _still_ahead(self, here: float) -> float:
-        return max(0.0, self._ahead - (here - self._adjusted_at) / 2) if self._ahead else 0.0
+        return max(0.0, self._ahead - (here - self._adjusted_at) / 2)
 
 
 class Store:

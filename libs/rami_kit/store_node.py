@@ -21,6 +21,7 @@ import asyncio
 import logging
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import hiredis
@@ -202,7 +203,7 @@ class StoreNode:
             return
         self._opening = None
         lane = _Lane(connection)
-        connection.on_reply = lambda reply: self._on_reply(lane, reply)
+        connection.on_reply = partial(self._on_reply, lane)
         connection.on_lost = lambda: self._on_lost(lane)
         self._lanes.add(lane)
         self._connections.inc()

@@ -35,7 +35,17 @@ _TURN: Final = field_heads(_FIELDS["turn"].number, LONGEST_TURN)
 class CommittedStep:
     """A step of a room's history, and the encodings of its event: each is made once, when a viewer needs it."""
 
-    __slots__ = ("_by_viewer", "_frame", "_privileged", "_public", "commit_id", "previous_commit", "step", "version")
+    __slots__ = (
+        "_by_viewer",
+        "_frame",
+        "_privileged",
+        "commit_id",
+        "previous_commit",
+        "public_changes",
+        "seat_to_move",
+        "step",
+        "version",
+    )
 
     def __init__(self, version: int, previous_commit: bytes, step: Step) -> None:
         self.version = version
@@ -43,21 +53,14 @@ class CommittedStep:
         """The commit id of the version before; empty for the first."""
         self.step = step
         self.commit_id = step.commit_id
+        self.seat_to_move = step.seat_to_move
+        self.public_changes = [
+            event_pb2.Change.FromString(change.encoded) for change in step.changes if type(change) is Public
+        ]
+        """The changes that hide nothing from anybody, of actions apart."""
         self._privileged = privileged_seats(step.changes)
         self._by_viewer: dict[int | None, bytes] = {}
         self._frame = b""
-        self._public: list[event_pb2.Change] | None = None
-
-    @property
-    def public_changes(self) -> list[event_pb2.Change]:
-        """The changes that hide nothing from anybody, of actions apart."""
-        if self._public is None:
-            self._public = [
-                event_pb2.Change.FromString(change.encoded)
-                for change in self.step.changes
-                if isinstance(change, Public)
-            ]
-        return self._public
 
     def encoded(self, viewer: int | None) -> bytes:
         """The serialized rami.game.v1.Event for a seat, or for spectators with None."""
@@ -65,15 +68,15 @@ class CommittedStep:
         encoded = self._by_viewer.get(key)
         if encoded is None:
             if not self._frame:
-                self._frame = _encode_frame(self.version, self.step)
+                self._frame = _encode_frame(self)
             changes = [_encode_change(change, key) for change in self.step.changes]
             encoded = self._by_viewer[key] = self._frame + b"".join(changes)
         return encoded
 
 
-def _encode_frame(version: int, step: Step) -> bytes:
+def _encode_frame(committed: CommittedStep) -> bytes:
     """The serialized Event without its changes."""
-    seat = step.seat_to_move
+    version, seat, step = committed.version, committed.seat_to_move, committed.step
     time = encode_timestamp(step.time_ms)
     parts = [
         _VERSION,

@@ -12,7 +12,7 @@ from game_state.changes import find_repeat
 from game_state.events import CommittedStep
 from game_state.lobby import Person
 from game_state.looks import Looks
-from game_state.play_stream import play_messages
+from game_state.play_stream import played_stream
 from game_state.projection import require_reader, room_message
 from game_state.replays import replay_page
 from game_state.requests import request_key
@@ -214,7 +214,10 @@ class GameServicer(game_service_pb2_grpc.GameServiceServicer):
         self, requests: AsyncIterator[pb.PlayRequest], _context: Context
     ) -> AsyncIterator[bytes]:
         player_id = current_caller().player_id
-        async with aclosing(play_messages(self._parts.streams, self._parts.actions, player_id, requests)) as messages:
+        async with (
+            played_stream(self._parts.streams, self._parts.actions, player_id, requests) as stream,
+            aclosing(stream.messages()) as messages,
+        ):
             async for message in messages:
                 yield message
 

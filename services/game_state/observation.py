@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from game_state.steps import Dealt, Played
 from rami.game.v1 import event_pb2, rules_pb2
@@ -23,7 +24,8 @@ _ACTORS: Final = {
 }
 
 
-class _Turn(NamedTuple):
+@dataclass(slots=True)
+class _Turn:
     """The turn that is played in a room, as far as this process has seen it."""
 
     since_ms: int
@@ -69,13 +71,13 @@ class StepObserver:
         turn = self._turns.pop(room.room_id, None)
         if turn is not None and turn.version + 1 != committed.version:
             turn = None
-        is_played = room.turn_seat() is not None
+        is_played = committed.step.turn is not None
         if begins or not is_played:
             if turn is not None and actor is not None:
                 self._metrics.turn_seconds.labels(actor).observe(max(0, now_ms - turn.since_ms) / 1000)
             turn = _Turn(now_ms, committed.version) if is_played else None
         elif turn is not None:
-            turn = _Turn(turn.since_ms, committed.version)
+            turn.version = committed.version
         if turn is not None:
             self._turns[room.room_id] = turn
             if len(self._turns) > TURNS_FOLLOWED:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import aclosing, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from game_state.play_notices import STREAM_ID_BYTES
@@ -23,7 +23,7 @@ from rami_kit.tracing import span
 from rami_wire import encode_varint, field_heads, varint_tag
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncIterator
 
     from game_state.actions import ActionPlayer
 
@@ -36,13 +36,14 @@ MAX_ECHO: Final = 64
 _log = logging.getLogger(__name__)
 
 
-async def play_messages(
+@asynccontextmanager
+async def played_stream(
     parts: StreamParts, actions: ActionPlayer, player_id: str, requests: AsyncIterator[pb.PlayRequest]
-) -> AsyncGenerator[bytes]:
-    """Serialized PlayResponse messages for a player's stream of requests.
+) -> AsyncIterator[RoomStream]:
+    """The stream of a player whose requests are played meanwhile; its messages are serialized PlayResponses.
 
-    Raises InvalidRequest unless the first request is a hello, and for a second one; PERMISSION_DENIED NOT_SEATED;
-    and what a watching stream raises.
+    Raises InvalidRequest unless the first request is a hello; PERMISSION_DENIED NOT_SEATED; and what opening a
+    watching stream raises. What is wrong with a later request ends the stream.
     """
     first = await anext(requests, None)
     if first is None or first.WhichOneof("request") != "hello":
@@ -57,9 +58,7 @@ async def play_messages(
         stream.watcher.announced(await parts.repository.announce_play(room_id, seat, stream_id))
         reader = asyncio.create_task(_read(stream, actions, room_id, player_id, requests), name="play-reader")
         try:
-            async with aclosing(stream.messages()) as messages:
-                async for message in messages:
-                    yield message
+            yield stream
         finally:
             reader.cancel()
             with suppress(asyncio.CancelledError):

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from game_state.actions import next_legal_actions
 from game_state.feeds import steps_after
@@ -69,13 +69,6 @@ class StreamParts:
     """A stream that was quiet for so long sends a heartbeat."""
 
 
-class Place(NamedTuple):
-    """The step that a viewer has seen last."""
-
-    version: int
-    commit_id: bytes
-
-
 def require_room_id(room_id: str) -> str:
     """The room id, checked for its form. Raises NOT_FOUND ROOM_NOT_FOUND for a text that is none."""
     if keys.parse_room_id(room_id) is None:
@@ -96,7 +89,9 @@ class RoomStream:
             raise InvalidRequest("cursor", "must be a cursor that a stream has sent")
         self._wants_legal_actions = legal_actions
         self._delivery_seconds = parts.metrics.delivery_seconds.labels()
-        self._place = Place(0, b"")
+        self._version = 0
+        """The step that the viewer has seen last, and its commit id."""
+        self._commit_id = b""
         self._seat: int | None = None
         self._is_host = False
         self._may_stay = True
@@ -133,7 +128,7 @@ class RoomStream:
     def fail(self, error: Exception) -> None:
         """End the stream with an error."""
         self._failure = error
-        self.watcher.wake()
+        self.watcher.alarm()
 
     async def messages(self) -> AsyncGenerator[bytes]:
         """Serialized PlayResponse or WatchRoomResponse messages, until the room is gone.
@@ -142,6 +137,7 @@ class RoomStream:
         process drains; STREAM_SUPERSEDED; and what `fail` was given.
         """
         opening = await self._open()
+        watcher, results = self.watcher, self._results
         # Counted before it is told anything: who has read the first message is among the viewers.
         viewers = self._parts.metrics.watchers.labels("spectator" if self._seat is None else "seat")
         viewers.inc()
@@ -149,19 +145,23 @@ class RoomStream:
             if opening:
                 yield opening
             while not self._ended:
-                end = self._reason_to_end()
-                if end is not None:
-                    async with aclosing(self._last_words()) as last_words:
-                        async for message in last_words:
-                            yield message
-                    raise end
-                doubted = self.watcher.take_doubt()
-                if doubted is not None:
-                    await self._ask_who_plays(doubted)
-                message = await self._news() if self._has_news() else b""
-                if message:
-                    yield message
-                elif not await self.watcher.wait(self._parts.heartbeat_seconds):
+                if watcher.alarmed:
+                    watcher.alarmed = False
+                    end = self._reason_to_end()
+                    if end is not None:
+                        async with aclosing(self._last_words()) as last_words:
+                            async for message in last_words:
+                                yield message
+                        raise end
+                    doubted = watcher.take_doubt()
+                    if doubted is not None:
+                        await self._ask_who_plays(doubted)
+                if watcher.queue or results or watcher.behind:
+                    message = await self._news()
+                    if message:
+                        yield message
+                        continue
+                if not await watcher.wait(self._parts.heartbeat_seconds):
                     yield await self._sign_of_life()
         finally:
             viewers.dec()
@@ -206,7 +206,7 @@ class RoomStream:
         if self._cursor is None:
             return self._snapshot(room)
         version, commit_id = self._cursor
-        self._place = Place(version, commit_id)
+        self._version, self._commit_id = version, commit_id
         if (version, commit_id) == (room.version, room.commit_id):
             return self._legal_actions(room)
         history = await steps_after(self._parts.repository, self._room_id, version, commit_id)
@@ -221,23 +221,17 @@ class RoomStream:
         self._is_host = room.host == self._player_id
         self._may_stay = self._seat is not None or self._is_host or room.options.spectators_allowed
 
-    def _has_news(self) -> bool:
-        """Whether anything waits for the viewer."""
-        watcher = self.watcher
-        return bool(watcher.queue or self._results or watcher.behind)
-
     async def _news(self) -> bytes:
         """Everything that waits for the viewer, as one message; empty when nothing does."""
         watcher = self.watcher
         if watcher.behind:
             watcher.behind = False
             return await self._fresh_start() + self._ready_results()
-        seen = self._place.version
-        steps = [step for step in watcher.queue if step.version > seen]
-        watcher.queue.clear()
-        if not steps:
-            return self._ready_results()
-        return await self._events(steps) + self._ready_results()
+        queue, seen = watcher.queue, self._version
+        steps = [step for step in queue if step.version > seen]
+        queue.clear()
+        events = await self._events(steps) if steps else b""
+        return events + self._ready_results() if self._results else events
 
     async def _events(self, steps: list[CommittedStep]) -> bytes:
         """The events of steps that follow the viewer's place, of which there is one, and what it may do after them."""
@@ -246,13 +240,13 @@ class RoomStream:
             if not self._may_stay and _begins_match(step):
                 break
             encoded.append(encode_field(_EVENTS, step.encoded(self._seat)))
-            self._place = Place(step.version, step.commit_id)
-            if self._is_turning_point(step):
+            self._version, self._commit_id = step.version, step.commit_id
+            if step.public_changes and self._is_turning_point(step):
                 break
         else:
             last = steps[-1]
             self._observe_delivery(last)
-            if self._wants_legal_actions and self._seat is not None and last.step.seat_to_move == self._seat:
+            if self._wants_legal_actions and self._seat is not None and last.seat_to_move == self._seat:
                 encoded.append(await self._legal_actions_after(last))
             return b"".join(encoded)
         if self._ended:
@@ -280,16 +274,16 @@ class RoomStream:
     async def _fresh_start(self) -> bytes:
         """A snapshot in place of steps that were lost; says so when the viewer's past is no longer true."""
         repository = self._parts.repository
-        place = self._place
+        version, commit_id = self._version, self._commit_id
         room = await repository.find(self._room_id)
         if room is None:
             return self._gone()
         self._look_at(room)
-        history = await steps_after(repository, self._room_id, place.version, place.commit_id)
+        history = await steps_after(repository, self._room_id, version, commit_id)
         return self._snapshot(room, rewound=not history.known)
 
     def _snapshot(self, room: Room, *, rewound: bool = False) -> bytes:
-        self._place = Place(room.version, room.commit_id)
+        self._version, self._commit_id = room.version, room.commit_id
         snapshot = encode_snapshot(room, self._player_id, self._parts.repository.now_ms(), rewound=rewound)
         return encode_field(_SNAPSHOT, snapshot) + self._legal_actions(room)
 
@@ -305,16 +299,14 @@ class RoomStream:
     def _legal_actions(self, room: Room) -> bytes:
         if not self._wants_legal_actions or self._seat is None:
             return b""
-        legal = next_legal_actions(room, self._seat, self._place.version)
+        legal = next_legal_actions(room, self._seat, self._version)
         return b"" if legal is None else encode_field(_LEGAL_ACTIONS, legal)
 
     def _ready_results(self) -> bytes:
         """The results whose events the viewer has; a refusal has none to wait for."""
         results = self._results
-        if not results:
-            return b""
         ready = []
-        while results and results[0][0] <= self._place.version:
+        while results and results[0][0] <= self._version:
             ready.append(encode_field(_RESULTS, results.popleft()[1]))
         self._results_sent.set()
         return b"".join(ready)
@@ -322,7 +314,7 @@ class RoomStream:
     def _gone(self) -> bytes:
         """The end of a room that closed, or was lost, without a word to this viewer."""
         self._ended = True
-        version = self._place.version + 1
+        version = self._version + 1
         closed = event_pb2.Change(room_closed=event_pb2.RoomClosed(reason=event_pb2.ROOM_CLOSE_REASON_GONE))
         event = event_pb2.Event(
             version=version,
@@ -340,7 +332,7 @@ class RoomStream:
             return self._heartbeat()
         if room is None:
             return self._gone()
-        if (room.version, room.commit_id) != (self._place.version, self._place.commit_id):
+        if (room.version, room.commit_id) != (self._version, self._commit_id):
             self._feed.fill()
         return self._heartbeat()
 

@@ -33,6 +33,7 @@ class Watcher:
         "_seat",
         "_timer",
         "_waiter",
+        "alarmed",
         "behind",
         "queue",
         "superseded",
@@ -42,6 +43,8 @@ class Watcher:
         self.queue: deque[CommittedStep] = deque()
         self.behind = False
         """Steps were lost for this watcher: it needs a snapshot."""
+        self.alarmed = True
+        """There may be something else to look at than steps: a reason to end, or a doubt. At first there may."""
         self.superseded = False
         """A newer Play stream of the same seat has been opened somewhere."""
         self._seat: int | None = None
@@ -78,11 +81,12 @@ class Watcher:
     def _compare(self) -> None:
         if self._notice is not None and self._newest is not None and self._newest > self._notice:
             self.superseded = True
-            self.wake()
+            self.alarm()
 
     def doubt(self) -> None:
         """The notice of a newer stream may have been lost: the stream asks when it is woken next."""
-        self._doubts = self._seat is not None
+        if self._seat is not None:
+            self._doubts = self.alarmed = True
 
     def take_doubt(self) -> PlayNotice | None:
         """What to ask with, if there is a doubt and the stream has been announced; the doubt is gone then."""
@@ -111,7 +115,14 @@ class Watcher:
     def wake(self) -> None:
         """Let the stream look at its watcher."""
         self._awake = True
-        _end(self._waiter)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def alarm(self) -> None:
+        """Let the stream look around, not for steps alone."""
+        self.alarmed = True
+        self.wake()
 
     async def wait(self, seconds: float) -> bool:
         """Wait until there is something to look at; False when the time is up first. For one task at a time."""
@@ -142,15 +153,11 @@ class Watcher:
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        if self._waiter is None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
             return
         left = self._due - loop.time()
         if left > TIMER_GRAIN_SECONDS:
             self._set_timer(loop, left)
         else:
-            _end(self._waiter)
-
-
-def _end(waiter: asyncio.Future[None] | None) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(None)
+            waiter.set_result(None)
