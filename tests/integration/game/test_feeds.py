@@ -153,6 +153,69 @@ async def test_a_gap_is_filled_when_the_store_is_back(
     await near.hub.close(feed, watcher)
 
 
+class _LostAnswer:
+    """A commit whose answer is lost: the store has applied it, and the channel has told of it."""
+
+    def __init__(self, near: Node, room_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._hold = monkeypatch.setattr
+        self._near = near
+        self._feed = near.hub._feeds[room_id]
+        self._run_commit = near.repository._run_commit
+        self._heard: list[bytes | None] = []
+
+    async def begin(self, room_id: str) -> asyncio.Task[Room]:
+        """The action whose commit waits for its answer; returns once the channel has told of it."""
+        await self._near.subscriber.subscribe(self._feed.channel, self._heard.append)
+        self._hold(self._near.repository, "_run_commit", self._commit)
+        acting = asyncio.create_task(self._near.act(room_id))
+        await eventually(lambda: len(self._heard) == 1, "the channel tells of the step")
+        return acting
+
+    def _commit(self, *step: Any) -> asyncio.Future[Any]:
+        self._run_commit(*step)
+        return self.answer
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_step_whose_committer_never_hears_of_it_is_handed_on_all_the_same(
+    near: Node, room_id: str, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    watcher = Watcher()
+    feed = await near.hub.open(room_id, watcher)
+    lost = _LostAnswer(near, room_id, monkeypatch)
+    acting = await lost.begin(room_id)
+    assert feed.version == 2, "the committer is to hand it on"
+    if cancelled:
+        acting.cancel()
+    else:
+        lost.answer.set_exception(StoreUncertain())
+    with pytest.raises(asyncio.CancelledError if cancelled else StoreUncertain):
+        await acting
+    await eventually(lambda: feed.version == 3, "the log has told of it")
+    assert [step.version for step in watcher.queue] == [3]
+    await near.hub.close(feed, watcher)
+
+
+async def test_a_step_of_others_waits_for_a_commit_that_is_under_way(
+    near: Node, far: Node, room_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watcher()
+    feed = await near.hub.open(room_id, watcher)
+    lost = _LostAnswer(near, room_id, monkeypatch)
+    acting = await lost.begin(room_id)
+    heard_of: list[bytes | None] = []
+    await near.subscriber.subscribe(feed.channel, heard_of.append)
+    await far.act(room_id)
+    await eventually(lambda: len(heard_of) == 1, "the channel tells of the other step")
+    assert feed.version == 2
+    lost.answer.set_result(1)
+    await acting
+    await eventually(lambda: feed.version == 4, "both are handed on")
+    assert [step.version for step in watcher.queue] == [3, 4]
+    await near.hub.close(feed, watcher)
+
+
 async def test_a_slow_reader_gets_a_snapshot_instead_of_what_it_missed(near: Node, room_id: str) -> None:
     async with near.stream(room_id, "eve") as watcher:
         stream = watcher.messages()
