@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import grpc.aio
 
@@ -20,12 +20,14 @@ from rami_kit.errors import RamiError, reason_name
 from rami_kit.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from rami_kit.settings import ServiceSettings
+
+ResultT = TypeVar("ResultT")
 
 TRACE_PARENT: Final = "traceparent"
 """The metadata by which a call tells its trace."""
@@ -90,6 +92,20 @@ def span(name: str, /, parent: str | None = None, **attributes: str | int) -> Ab
     `parent`, of which "" means that a trace begins here. An exception marks it as failed and passes on.
     """
     return _NO_SPAN if _tracer is None else _span(name, parent, attributes)
+
+
+async def _in_span(
+    work: Awaitable[ResultT], name: str, parent: str | None, attributes: dict[str, str | int]
+) -> ResultT:
+    with _span(name, parent, attributes):
+        return await work
+
+
+def in_span(
+    work: Awaitable[ResultT], name: str, /, parent: str | None = None, **attributes: str | int
+) -> Awaitable[ResultT]:
+    """Work that is a span while it is awaited, as with `span`; the work itself where tracing is off."""
+    return work if _tracer is None else _in_span(work, name, parent, attributes)
 
 
 def past_span(name: str, parent: str, seconds: float, /, **attributes: str | int) -> None:
@@ -188,6 +204,7 @@ def _context(parent: str) -> Any:
 __all__ = [
     "TRACE_PARENT",
     "fail_span",
+    "in_span",
     "is_tracing",
     "metadata_trace_parent",
     "past_span",

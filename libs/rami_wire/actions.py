@@ -22,7 +22,7 @@ from rami_wire.cards import to_card, to_cards, to_mask
 from rami_wire.framing import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _LEGAL_FIELDS: Final = event_pb2.LegalActions.DESCRIPTOR.fields_by_name
 _LEGAL_VERSION: Final = _LEGAL_FIELDS["version"].number
@@ -74,16 +74,19 @@ def encode_action(action: Action) -> bytes:
     return message.SerializeToString()
 
 
-@lru_cache(maxsize=8192)
-def _encode_entry(action: Action, field_number: int) -> bytes:
-    return encode_field(field_number, encode_action(action))
+@lru_cache
+def _entry_encoder(field_number: int) -> Callable[[Action], bytes]:
+    """What makes the serialized field of one action, and keeps it: lists of actions are put together without a call
+    of ours for each.
+    """
+    return lru_cache(maxsize=8192)(lambda action: encode_field(field_number, encode_action(action)))
 
 
 def encode_actions(actions: Iterable[Action], field_number: int) -> bytes:
     """The serialized repeated field `field_number` (below 16) of type rami.game.v1.Action: bytes to append
     to, or merge into, a message that has such a field.
     """
-    return b"".join([_encode_entry(action, field_number) for action in actions])
+    return b"".join(map(_entry_encoder(field_number), actions))
 
 
 def encode_legal_actions(version: int, actions: Iterable[Action]) -> bytes:

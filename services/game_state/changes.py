@@ -17,7 +17,7 @@ from game_state.requests import request_id_reused
 from rami_engine import RulesError
 from rami_kit.errors import RamiError, StoreUnavailable
 from rami_kit.logs import set_log_room
-from rami_kit.tracing import span
+from rami_kit.tracing import in_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,8 +119,7 @@ class RoomChanger:
                 room, confirmed = await repository.get(room_id), True
                 continue
             try:
-                with span("commit", room=room_id):
-                    step = await repository.commit(room, draft)
+                step = await in_span(repository.commit(room, draft), "commit", room=room_id)
             except CommitConflict as conflict:
                 if conflict.current is None:
                     raise room_not_found(room_id) from None

@@ -19,7 +19,7 @@ from game_state.projection import (
     encode_turn,
 )
 from game_state.steps import Dealt, Played, Public, Step, StepChange, privileged_seats
-from rami.game.v1 import event_pb2
+from rami.game.v1 import event_pb2, game_service_pb2
 from rami_engine import starting_seat, starting_stock
 from rami_wire import action_to_proto, encode_field, encode_varint, field_heads, to_cards, varint_tag
 from rami_wire.cards import WIRE_CARDS
@@ -29,6 +29,8 @@ _VERSION: Final = varint_tag(_FIELDS["version"].number)
 _CURSOR: Final = field_heads(_FIELDS["cursor"].number, CURSOR_BYTES)[CURSOR_BYTES]
 _TIME: Final = field_heads(_FIELDS["time"].number, LONGEST_TIMESTAMP)
 _CHANGES: Final = _FIELDS["changes"].number
+_EVENTS: Final = game_service_pb2.PlayResponse.DESCRIPTOR.fields_by_name["events"].number
+"""As in WatchRoomResponse."""
 _TURN: Final = field_heads(_FIELDS["turn"].number, LONGEST_TURN)
 
 
@@ -39,6 +41,7 @@ class CommittedStep:
         "_by_viewer",
         "_frame",
         "_privileged",
+        "_told",
         "commit_id",
         "previous_commit",
         "public_changes",
@@ -60,6 +63,7 @@ class CommittedStep:
         """The changes that hide nothing from anybody, of actions apart."""
         self._privileged = privileged_seats(step.changes)
         self._by_viewer: dict[int | None, bytes] = {}
+        self._told: dict[int | None, bytes] = {}
         self._frame = b""
 
     def encoded(self, viewer: int | None) -> bytes:
@@ -72,6 +76,14 @@ class CommittedStep:
             changes = [_encode_change(change, key) for change in self.step.changes]
             encoded = self._by_viewer[key] = self._frame + b"".join(changes)
         return encoded
+
+    def told(self, viewer: int | None) -> bytes:
+        """The serialized message of a stream, of any kind, that holds this event alone."""
+        key = viewer if self._privileged is None or viewer in self._privileged else None
+        told = self._told.get(key)
+        if told is None:
+            told = self._told[key] = encode_field(_EVENTS, self.encoded(key))
+        return told
 
 
 def _encode_frame(committed: CommittedStep) -> bytes:

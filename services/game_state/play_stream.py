@@ -19,7 +19,7 @@ from rami_kit.error_texts import current_locale
 from rami_kit.errors import InvalidRequest, RamiError, reasons, to_status
 from rami_kit.rates import charge_message
 from rami_kit.request_ids import REQUEST_ID_LENGTH
-from rami_kit.tracing import span
+from rami_kit.tracing import in_span
 from rami_wire import encode_varint, field_heads, varint_tag
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ async def _play(actions: ActionPlayer, room_id: str, player_id: str, action: pb.
     try:
         charge_message()
         # A stream lives for long: each action is a trace of its own, or goes on with its client's.
-        with span("play-action", action.trace_parent, room=room_id):
-            changed = await actions.play(room_id, player_id, request_id, action.expected_version, action.action)
+        playing = actions.play(room_id, player_id, request_id, action.expected_version, action.action)
+        changed = await in_span(playing, "play-action", action.trace_parent, room=room_id)
     except RamiError as error:
         return 0, _refused(request_id, error)
     except Exception:  # noqa: BLE001 - a defect in one action is told as INTERNAL and logged whole

@@ -174,7 +174,7 @@ class Room:
     def is_moved(self, turn: int) -> bool:
         """Whether the seat to move is moved by a bot, a stand-in or autopilot."""
         seat = self.seats[turn]
-        return bool(seat.bot) or self.autopilot or seat.stand_in
+        return bool(seat.bot) or self.autopilot or ((seat.left or seat.missed > 0) and seat.stand_in)
 
     def deadline_ms(self) -> int:
         """When the person to move runs out of time; 0 without a limit, and while nobody or a bot moves."""

@@ -35,6 +35,8 @@ def come_back(draft: Draft, number: int, *, acting: bool = False) -> None:
     """
     room = draft.room
     seat = room.seats[number]
+    if not (seat.left or seat.missed or room.autopilot):
+        return  # as almost always: nothing can have taken the seat over
     takes_turn = acting and room.acting_bot() == number
     if not (seat.left or seat.missed or takes_turn):
         return

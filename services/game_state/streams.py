@@ -88,6 +88,7 @@ class RoomStream:
         if cursor and self._cursor is None:
             raise InvalidRequest("cursor", "must be a cursor that a stream has sent")
         self._wants_legal_actions = legal_actions
+        self._now_ms = parts.repository.now_ms
         self._delivery_seconds = parts.metrics.delivery_seconds.labels()
         self._version = 0
         """The step that the viewer has seen last, and its commit id."""
@@ -239,7 +240,7 @@ class RoomStream:
         for step in steps:
             if not self._may_stay and _begins_match(step):
                 break
-            encoded.append(encode_field(_EVENTS, step.encoded(self._seat)))
+            encoded.append(step.told(self._seat))
             self._version, self._commit_id = step.version, step.commit_id
             if step.public_changes and self._is_turning_point(step):
                 break
@@ -341,7 +342,7 @@ class RoomStream:
         return encode_field(_HEARTBEAT, event_pb2.Heartbeat(time=now).SerializeToString())
 
     def _observe_delivery(self, step: CommittedStep) -> None:
-        late = max(0, self._parts.repository.now_ms() - step.step.time_ms) / 1000
+        late = max(0, self._now_ms() - step.step.time_ms) / 1000
         if step.step.trace_parent:
             past_span("deliver", step.step.trace_parent, late, room=self._room_id, version=step.version)
         self._delivery_seconds.observe(late)
