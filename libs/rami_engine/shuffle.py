@@ -155,8 +155,12 @@ def _stream(key: bytes) -> Iterator[int]:
 
 
 def _hashed(value: bytes, times: int) -> bytes:
+    # A copy spares looking for the algorithm each time.
+    begin = hashlib.sha256().copy
     for _ in range(times):
-        value = hashlib.sha256(value).digest()
+        block = begin()
+        block.update(value)
+        value = block.digest()
     return value
 
 
