@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
@@ -113,16 +113,16 @@ class ClaimedTicket(NamedTuple):
     create_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
-    """A table that has been taken out of the queue and gets a room."""
+    """A table that has been taken out of the queue and gets a room. What follows from its seats is made once."""
 
     match_id: UUID
     rules: RuleOptions
     seats: tuple[ClaimedSeat, ...]
     tempo: Tempo = DEFAULT_TEMPO
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The match id as the store's keys spell it: 32 hex digits."""
         return self.match_id.hex
@@ -132,7 +132,7 @@ class Claim:
         """The seats that tickets hold, with their numbers."""
         return [(number, seat) for number, seat in enumerate(self.seats) if seat.ticket_id]
 
-    @property
+    @cached_property
     def tickets(self) -> list[ClaimedTicket]:
         """The tickets, in the order of their first seats."""
         grouped: dict[str, list[tuple[int, int, ClaimedSeat]]] = {}

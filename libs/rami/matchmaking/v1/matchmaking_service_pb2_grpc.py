@@ -120,9 +120,9 @@ class MatchmakingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchTicket(self, request, context):
-        """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
-        MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
-        that a watcher who comes late or comes back learns of the assignment too.
+        """Follows an own ticket, or one that names the caller for a party: its state now, then every change, CLAIMED only where the
+        room takes a while; ends with OK after MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the
+        operator says otherwise) after the end, so that a watcher who comes late or comes back learns of the assignment too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -58,9 +58,9 @@ class MatchmakingServiceStub:
     GetTicket: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetTicketRequest, _matchmaking_service_pb2.GetTicketResponse]
     """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND."""
     WatchTicket: _grpc.UnaryStreamMultiCallable[_matchmaking_service_pb2.WatchTicketRequest, _matchmaking_service_pb2.WatchTicketResponse]
-    """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
-    MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
-    that a watcher who comes late or comes back learns of the assignment too.
+    """Follows an own ticket, or one that names the caller for a party: its state now, then every change, CLAIMED only where the
+    room takes a while; ends with OK after MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the
+    operator says otherwise) after the end, so that a watcher who comes late or comes back learns of the assignment too.
     """
     CancelTicket: _grpc.UnaryUnaryMultiCallable[_matchmaking_service_pb2.CancelTicketRequest, _matchmaking_service_pb2.CancelTicketResponse]
     """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
@@ -99,9 +99,9 @@ class MatchmakingServiceAsyncStub(MatchmakingServiceStub):
     GetTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.GetTicketRequest, _matchmaking_service_pb2.GetTicketResponse]  # type: ignore[assignment]
     """Reads an own ticket, or one that names the caller for a party. Read only. NOT_FOUND TICKET_NOT_FOUND."""
     WatchTicket: _aio.UnaryStreamMultiCallable[_matchmaking_service_pb2.WatchTicketRequest, _matchmaking_service_pb2.WatchTicketResponse]  # type: ignore[assignment]
-    """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
-    MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
-    that a watcher who comes late or comes back learns of the assignment too.
+    """Follows an own ticket, or one that names the caller for a party: its state now, then every change, CLAIMED only where the
+    room takes a while; ends with OK after MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the
+    operator says otherwise) after the end, so that a watcher who comes late or comes back learns of the assignment too.
     """
     CancelTicket: _aio.UnaryUnaryMultiCallable[_matchmaking_service_pb2.CancelTicketRequest, _matchmaking_service_pb2.CancelTicketResponse]  # type: ignore[assignment]
     """Leaves the queue, with the whole party. Idempotent. FAILED_PRECONDITION TICKET_MATCHED (metadata: room_id) when it is too
@@ -161,9 +161,9 @@ class MatchmakingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _matchmaking_service_pb2.WatchTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_matchmaking_service_pb2.WatchTicketResponse], _abc.AsyncIterator[_matchmaking_service_pb2.WatchTicketResponse]]:
-        """Follows an own ticket, or one that names the caller for a party: its state now, then every change; ends with OK after
-        MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the operator says otherwise) after the end, so
-        that a watcher who comes late or comes back learns of the assignment too.
+        """Follows an own ticket, or one that names the caller for a party: its state now, then every change, CLAIMED only where the
+        room takes a while; ends with OK after MATCHED, CANCELLED or EXPIRED. The last state can be read for 5 min (unless the
+        operator says otherwise) after the end, so that a watcher who comes late or comes back learns of the assignment too.
         """
 
     @_abc_1.abstractmethod
