@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rami_engine import FULL_DECK, Mask
+from rami_engine import FULL_DECK, Mask, mask_of
 
 if TYPE_CHECKING:
     from rami_engine import Card, SeatView
@@ -31,24 +31,36 @@ class Knowledge:
 
 def knowledge_of(view: SeatView) -> Knowledge:
     """What the viewer can know. Draws on the whole public history of the round."""
-    known = view.hand
-    for meld in view.melds:
-        known |= meld
-    for card in view.discards:
-        known |= 1 << card
-    held = [0] * view.players
+    held = held_cards(view)
+    known = _seen(view)
+    for cards in held:
+        known |= cards
     refused = [0] * view.players
     for trace in view.history:
         card = 1 << trace.card
         for seat in range(view.players):
             if trace.passed_by >> seat & 1 or trace.discarded_by == seat:
                 refused[seat] |= card
-        if trace.taken_by is not None and not known & card:
+    return Knowledge(held, FULL_DECK & ~known, tuple(refused), _discarded(view))
+
+
+def held_cards(view: SeatView) -> tuple[Mask, ...]:
+    """See `Knowledge.held`."""
+    seen = _seen(view)
+    held = [0] * view.players
+    for trace in view.history:
+        if trace.taken_by is not None and not seen >> trace.card & 1:
             # Had it left that hand again, it would lie on the table or in the discard pile, or have another taker.
-            held[trace.taken_by] |= card
-    for cards in held:
-        known |= cards
-    return Knowledge(tuple(held), FULL_DECK & ~known, tuple(refused), _discarded(view))
+            held[trace.taken_by] |= 1 << trace.card
+    return tuple(held)
+
+
+def _seen(view: SeatView) -> Mask:
+    """The cards in the own hand, on the table and in the discard pile."""
+    seen = view.hand | mask_of(view.discards)
+    for meld in view.melds:
+        seen |= meld
+    return seen
 
 
 def _discarded(view: SeatView) -> tuple[tuple[Card, ...], ...]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rami_engine import Card, Guards, Mask, RoundResult, RuleOptions
 
 _TRACES: Final = view_pb2.SeatView.DESCRIPTOR.fields_by_name["traces"].number
+_LONGEST_TRACE: Final = 64
+"""Bytes: more than the fields of a trace have together."""
 
 
 def view_to_proto(view: SeatView) -> view_pb2.SeatView:
@@ -117,8 +119,8 @@ def view_from_proto(message: view_pb2.SeatView) -> SeatView:
         hand_sizes=tuple(message.hand_sizes),
         stock_count=message.stock_size,
         discards=_discards(message),
-        melds=tuple(_meld(meld) for meld in message.melds),
-        history=tuple(_trace_from_proto(trace, players) for trace in message.traces),
+        melds=tuple([_meld(meld) for meld in message.melds]),
+        history=tuple([_trace_from_proto(trace, players) for trace in message.traces]),
         last_result=result_from_proto(message.last_round) if message.HasField("last_round") else None,
         match_turns=message.match_turns,
         winner=_seat(message.winner_seat, players, "view.winner_seat") if message.HasField("winner_seat") else None,
@@ -134,8 +136,9 @@ def _meld(message: rules_pb2.TableMeld) -> Mask:
 
 
 def _discards(message: view_pb2.SeatView) -> tuple[Card, ...]:
-    to_mask(message.discards, "view.discards")  # no card lies there twice
-    return tuple(to_card(value, "view.discards") for value in message.discards)
+    values = message.discards
+    to_mask(values, "view.discards")  # each is a card, and none lies there twice
+    return tuple([value - 1 for value in values])
 
 
 def _seat(value: int, players: int, field: str) -> int:
@@ -162,6 +165,17 @@ def _encode_trace(trace: CardTrace) -> bytes:
 
 
 def _trace_from_proto(message: view_pb2.CardTrace, players: int) -> CardTrace:
+    encoded = message.SerializeToString()
+    # Fields of a later version make a trace of any length: such a one is not kept.
+    decode = _decode_trace if len(encoded) <= _LONGEST_TRACE else _decode_trace.__wrapped__
+    return decode(encoded, players)
+
+
+@lru_cache(maxsize=16_384)
+def _decode_trace(encoded: bytes, players: int) -> CardTrace:
+    """The trace of a serialized message, kept as in `_encode_trace`."""
+    message = view_pb2.CardTrace.FromString(encoded)
+
     def seat(field: str) -> int | None:
         if not message.HasField(field):  # type: ignore[arg-type]  # one of the optional fields, named below
             return None

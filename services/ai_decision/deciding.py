@@ -13,7 +13,7 @@ import rami_bots
 from ai_decision.frames import Answer, Chosen, Invalid, Weighed
 from rami.ai.v1 import decision_service_pb2
 from rami_bots import find_bot
-from rami_bots.knowledge import knowledge_of
+from rami_bots.knowledge import held_cards
 from rami_engine import (
     FULL_DECK,
     MalformedAction,
@@ -84,7 +84,7 @@ def _problem_of_cards(view: SeatView, seat: int) -> Invalid | None:
     hidden = view.stock_count + sum(view.hand_sizes) - view.hand_sizes[seat]
     if (FULL_DECK & ~seen).bit_count() != hidden:
         return Invalid("view", "must account for 52 cards")
-    held = knowledge_of(view).held
+    held = held_cards(view)
     if held[seat] or any(cards.bit_count() > size for cards, size in zip(held, view.hand_sizes, strict=True)):
         return Invalid("view.traces", "must not put more cards into a hand than it has")
     return None
