@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ai_decision.process import WORKER_COMMAND, WorkerProcess, WorkerState
@@ -71,6 +70,7 @@ class WorkerPool:
         self._restarts = metrics.worker_restarts.labels()
         self._workers_by_state = {state: metrics.workers.labels(state.value) for state in _COUNTED}
         self._command = command
+        self._loop = asyncio.get_running_loop()
         self._queue = DecisionQueue(queue_limit)
         metrics.queue_age.read_from(self._queue.oldest_seconds)
         self._workers: set[WorkerProcess] = set()
@@ -134,13 +134,14 @@ class WorkerPool:
         if deadline <= job.submitted:
             raise DecisionTimeout
         self._admit(job)
+        timer = self._loop.call_later(deadline - job.submitted, self._give_up, job)
         try:
-            async with asyncio.timeout(deadline - job.submitted):
-                return await job.answer
-        except TimeoutError:
-            raise DecisionTimeout from None
-        finally:
+            return await job.answer
+        except asyncio.CancelledError:
             self._forget(job)
+            raise
+        finally:
+            timer.cancel()
 
     # What the workers tell.
 
@@ -200,9 +201,14 @@ class WorkerPool:
             self._queue.add(job)
         self._queue_depth.set(self.waiting)
 
+    def _give_up(self, job: Job) -> None:
+        """The deadline of a decision has come."""
+        if not job.answer.done():
+            job.answer.set_exception(DecisionTimeout())
+            self._forget(job)
+
     def _forget(self, job: Job) -> None:
         """Nobody waits for a decision any more."""
-        job.answer.cancel()
         if self._queue.remove(job):
             self._queue_depth.set(self.waiting)
 
@@ -243,7 +249,7 @@ class WorkerPool:
         for _ in range(self._size - staying):
             worker = WorkerProcess(self)
             self._workers.add(worker)
-            self._count_workers()
+            self._workers_by_state[worker.state].inc()
             start = asyncio.create_task(self._start(worker, delay))
             self._starts.add(start)
             start.add_done_callback(self._starts.discard)
@@ -253,6 +259,7 @@ class WorkerPool:
             async with asyncio.timeout(delay):
                 await self._closing.wait()
                 self._workers.discard(worker)
+                self._set_state(worker, WorkerState.GONE)
                 return
         try:
             await worker.start(self._command, self._start_seconds)
@@ -261,10 +268,8 @@ class WorkerPool:
             self.worker_exited(worker)
 
     def _set_state(self, worker: WorkerProcess, state: WorkerState) -> None:
+        """Twice for every decision, so the counts are kept and not counted anew."""
+        self._workers_by_state[worker.state].dec()
         worker.state = state
-        self._count_workers()
-
-    def _count_workers(self) -> None:
-        states = Counter(worker.state for worker in self._workers)
-        for state, gauge in self._workers_by_state.items():
-            gauge.set(states[state])
+        if state is not WorkerState.GONE:
+            self._workers_by_state[state].inc()
