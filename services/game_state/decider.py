@@ -9,7 +9,6 @@ engine's fallback plays, so that no room ever waits for a bot.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import logging
 import math
@@ -20,7 +19,7 @@ from rami.ai.v1 import decision_service_pb2
 from rami_engine import fallback_action, legal_actions, seat_view
 from rami_kit.backoff import Backoff
 from rami_kit.tracing import span
-from rami_wire import encode_actions, view_to_proto
+from rami_wire import encode_actions, encode_field, encode_view
 
 if TYPE_CHECKING:
     from game_state.bot_roster import BotRoster
@@ -41,7 +40,9 @@ draw and the discard."""
 
 _PEOPLE: Final = decision_service_pb2.SERVICE_CLASS_PEOPLE
 _BOTS_ONLY: Final = decision_service_pb2.SERVICE_CLASS_BOTS_ONLY
-_LEGAL_ACTIONS: Final = decision_service_pb2.DecideRequest.DESCRIPTOR.fields_by_name["legal_actions"].number
+_FIELDS: Final = decision_service_pb2.DecideRequest.DESCRIPTOR.fields_by_name
+_VIEW: Final = _FIELDS["view"].number
+_LEGAL_ACTIONS: Final = _FIELDS["legal_actions"].number
 
 _log = logging.getLogger(__name__)
 
@@ -135,17 +136,17 @@ class Decider:
     def _policy_seed(self, room: Room, seat: int) -> int:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""
         place = f"{room.room_id}/{seat}/{room.version}".encode()
-        return int.from_bytes(hmac.new(self._policy_key, place, hashlib.sha256).digest()[:8])
+        return int.from_bytes(hmac.digest(self._policy_key, place, "sha256")[:8])
 
 
 def decision_request(room: Room, seat: int, bot: str, policy_seed: int) -> decision_service_pb2.DecideRequest:
     """What the AI service is asked for the seat to move: made of what the seat sees, and nothing else."""
     match = room.current_match()
     request = decision_service_pb2.DecideRequest(
-        view=view_to_proto(seat_view(match, seat)),
         bot=bot,
         policy_seed=policy_seed,
         service_class=_PEOPLE if room.people() else _BOTS_ONLY,
     )
-    request.MergeFromString(encode_actions(legal_actions(match, seat), _LEGAL_ACTIONS))
+    view = encode_field(_VIEW, encode_view(seat_view(match, seat)))
+    request.MergeFromString(view + encode_actions(legal_actions(match, seat), _LEGAL_ACTIONS))
     return request

@@ -127,6 +127,8 @@ class DecisionClient:
 
     def _choose(self, tried: set[str]) -> DecisionPeer | None:
         """The peer with the fewest open decisions; one that failed lately, or was tried, only if all were."""
+        if len(self._peers) == 1:
+            return next(iter(self._peers.values()))
         now = time.monotonic()
         return min(
             self._peers.values(),

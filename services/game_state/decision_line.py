@@ -169,17 +169,17 @@ class _Line:
     async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
         """One answer within some seconds."""
         call_id = next(self._ids)
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
         self._open[call_id] = answer
         message = decision_service_pb2.DecideManyRequest(call_id=call_id, request=request, trace_parent=trace_parent())
-        message.timeout.FromNanoseconds(max(1, round(seconds * 1e9)))
+        message.timeout.seconds, message.timeout.nanos = divmod(max(1, round(seconds * 1e9)), 1_000_000_000)
         self._unsent.put_nowait(message)
+        timer = loop.call_later(max(0.0, seconds), _end_late, answer)
         try:
-            async with asyncio.timeout(seconds):
-                return await answer
-        except TimeoutError:
-            return Answer("deadline_exceeded")
+            return await answer
         finally:
+            timer.cancel()
             del self._open[call_id]
 
     def end(self) -> None:
@@ -233,6 +233,12 @@ class _Line:
                 answer.set_result(Answer(code.name.lower(), None, retry_seconds(response.error)))
             case _:
                 answer.set_result(Answer("malformed"))
+
+
+def _end_late(answer: asyncio.Future[Answer]) -> None:
+    """The time for an answer is over."""
+    if not answer.done():
+        answer.set_result(Answer("deadline_exceeded"))
 
 
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}

@@ -143,7 +143,10 @@ class Driver:
         """When something is to be done in a room; 0 for never. Clocks count when they are near: they are claimed,
         by the store's own time, a moment before or after this process sees them run out.
         """
-        clocks = [moment for moment in (room.expire_ms, room.deadline_ms()) if 0 < moment <= now_ms + self._lease_ms]
+        near_ms = now_ms + self._lease_ms
+        # Without a limit nobody has a deadline, and nobody need find out whose turn it is.
+        deadline = room.deadline_ms() if room.turn_deadline_ms else 0
+        clocks = [moment for moment in (room.expire_ms, deadline) if 0 < moment <= near_ms]
         return min([*clocks, *filter(None, (room.bot_ms, room.advance_ms))], default=0)
 
     async def _move_bot(self, room: Room) -> None:
