@@ -88,7 +88,12 @@ class StoreClock:
         if self._offset is None:
             raise StoreUnavailable("the store has not been reached yet: its time is unknown")
         here = time.monotonic()
-        return here + self._offset + (self._still_ahead(here) if self._ahead else 0.0)
+        if not self._ahead:
+            return here + self._offset
+        ahead = self._still_ahead(here)
+        if not ahead:
+            self._ahead = 0.0  # right from now on: every step of every room asks for the time
+        return here + self._offset + ahead
 
     def adjust(self, store_seconds: float, sent_at: float, received_at: float) -> None:
         """Takes over a time that the store gave between two readings of the monotonic clock.

@@ -229,7 +229,9 @@ class RoomStream:
             watcher.behind = False
             return await self._fresh_start() + self._ready_results()
         queue, seen = watcher.queue, self._version
-        steps = [step for step in queue if step.version > seen]
+        while queue and queue[0].version <= seen:
+            queue.popleft()
+        steps = list(queue)
         queue.clear()
         events = await self._events(steps) if steps else b""
         return events + self._ready_results() if self._results else events

@@ -27,6 +27,7 @@ class Watcher:
         "_awake",
         "_doubts",
         "_due",
+        "_loop",
         "_newest",
         "_notice",
         "_rings_at",
@@ -40,6 +41,8 @@ class Watcher:
     )
 
     def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """That of the first wait. To ask for it each time would be a call of the system's each time (Python 3.11)."""
         self.queue: deque[CommittedStep] = deque()
         self.behind = False
         """Steps were lost for this watcher: it needs a snapshot."""
@@ -128,7 +131,9 @@ class Watcher:
         """Wait until there is something to look at; False when the time is up first. For one task at a time."""
         if not self._awake:
             # No Event and no timeout block: every step of every room wakes every watcher of it.
-            loop = asyncio.get_running_loop()
+            loop = self._loop
+            if loop is None:
+                loop = self._loop = asyncio.get_running_loop()
             waiter = self._waiter = loop.create_future()
             self._due = loop.time() + seconds
             if self._timer is None or self._due < self._rings_at:
