@@ -49,7 +49,9 @@ list of legal ones.
 ENGINE_CALLS = 6.7
 """Calls from outside into the engine, for an action, on average, conversions of cards and actions included."""
 ENGINE = str(Path(rami_engine.__file__).parent)
-BOOKKEEPING = frozenset({"info", "config", "config|resetstat", "time", "hello", "client", "script", "ping", "command"})
+BOOKKEEPING = frozenset(
+    {"info", "config", "config|resetstat", "time", "hello", "client", "client|setname", "script", "ping", "command"}
+)
 """What a connection or this test asks for, whatever is played."""
 STEP_SECONDS = 20.0
 
