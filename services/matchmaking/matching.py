@@ -38,8 +38,8 @@ CLAIMS_AT_ONCE: Final = 400
 LEAST_PAUSE_SECONDS: Final = 0.005
 LONGEST_PAUSE_SECONDS: Final = 0.05
 PAUSE_SHARE: Final = 9
-"""After a pass so many times its own length is left to others, within the two above, however many tickets come: whoever
-makes a table complete waits little for the next pass where passes are short.
+"""After a pass so many times the processor time that the event loop has used meanwhile is left to others, within the
+two above, however many tickets come: who makes a table complete waits little for the next pass where little is to do.
 """
 EXPIRY_SECONDS: Final = 1.0
 
@@ -99,11 +99,11 @@ class MatchingLoop:
     async def run(self) -> None:
         """Makes passes for ever."""
         while True:
-            began, pause = time.monotonic(), LONGEST_PAUSE_SECONDS
+            began, pause = time.thread_time(), LONGEST_PAUSE_SECONDS
             try:
                 await self.make_pass()
                 self._passed_at = time.monotonic()
-                pause = min(pause, max(LEAST_PAUSE_SECONDS, PAUSE_SHARE * (self._passed_at - began)))
+                pause = min(pause, max(LEAST_PAUSE_SECONDS, PAUSE_SHARE * (time.thread_time() - began)))
             except StoreUnavailable as error:
                 self._metrics.passes_failed.labels("store").inc()
                 _log.warning("a pass over the queue failed: %s", error)
