@@ -1,5 +1,7 @@
 """One address of a decision service: its connection, the stream over it, and what is open there.
 
+Requests that wait to be sent share a message where the service reads such, since messages are what costs.
+
 A stream carries the token it was opened with, so another is opened before that ends, and the older one is half-closed:
 what is open there is answered first. Nothing but the stream's own tasks reads or writes it, because a gRPC stream whose
 reader or writer is cancelled ends for everybody.
@@ -32,6 +34,9 @@ UNARY_SECONDS: Final = 60.0
 """How long a service that has no DecideMany is taken not to have it."""
 SHUNNED_SECONDS: Final = 1.0
 """How long an address that failed comes after all others."""
+FIRST_ID: Final = 1
+MAX_MORE: Final = 15
+"""Requests that go out together with another: each has one or two KB at most, and a message may have 64."""
 RETIRE_SECONDS: Final = 60.0
 """The longest that open decisions of an address that is gone are waited for."""
 
@@ -155,8 +160,10 @@ class _Line:
         self.began = time.monotonic()
         self.over = False
         """Nothing more can be asked here."""
+        self._takes_more = False
+        """Whether the service reads several requests in a message."""
         self._open: dict[int, asyncio.Future[Answer]] = {}
-        self._ids = itertools.count(1)
+        self._ids = itertools.count(FIRST_ID)
         self._unsent: asyncio.Queue[decision_service_pb2.DecideManyRequest | None] = asyncio.Queue()
         self._call = stub.DecideMany(metadata=tokens.metadata())
         self._tasks = (
@@ -172,7 +179,9 @@ class _Line:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._open[call_id] = answer
-        message = decision_service_pb2.DecideManyRequest(call_id=call_id, request=request, trace_parent=trace_parent())
+        message = decision_service_pb2.DecideManyRequest(
+            call_id=call_id, request=request, trace_parent=trace_parent(), takes_more=call_id == FIRST_ID
+        )
         message.timeout.seconds, message.timeout.nanos = divmod(max(1, round(seconds * 1e9)), 1_000_000_000)
         self._unsent.put_nowait(message)
         timer = loop.call_later(max(0.0, seconds), _end_late, answer)
@@ -196,10 +205,21 @@ class _Line:
     async def _write(self) -> None:
         try:
             while (message := await self._unsent.get()) is not None:
+                if self._takes_more:
+                    self._gather(message)
                 await self._call.write(message)
             await self._call.done_writing()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             pass  # the reader hears why
+
+    def _gather(self, message: decision_service_pb2.DecideManyRequest) -> None:
+        """Have a request bring along what else is to be sent."""
+        while len(message.more) < MAX_MORE and not self._unsent.empty():
+            further = self._unsent.get_nowait()
+            if further is None:
+                self._unsent.put_nowait(None)  # it was the last, and is so again
+                return
+            message.more.append(further)
 
     async def _read(self) -> None:
         outcome = UNAVAILABLE
@@ -211,7 +231,10 @@ class _Line:
                     outcome = "malformed"
                     self._call.cancel()
                     break
+                self._takes_more = self._takes_more or response.takes_more
                 self._hear(response)
+                for further in response.more:
+                    self._hear(further)
         except grpc.aio.AioRpcError as error:
             outcome = _BROKEN if error.code() is grpc.StatusCode.INTERNAL else error.code().name.lower()
         finally:

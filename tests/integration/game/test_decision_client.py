@@ -31,9 +31,11 @@ LONG = 20.0
 class Bots(decision_service_pb2_grpc.DecisionServiceServicer):
     """A decision service that answers when it is told to, and always with its own number."""
 
-    def __init__(self, number: int, *, streams: bool = True) -> None:
+    def __init__(self, number: int, *, streams: bool = True, takes_more: bool = False) -> None:
         self.number = number
         self.streams = streams
+        self.takes_more = takes_more
+        self.messages = 0
         self.go = asyncio.Event()
         self.go.set()
         self.asked = 0
@@ -65,10 +67,15 @@ class Bots(decision_service_pb2_grpc.DecisionServiceServicer):
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, "not here")
         self.opened += 1
         async for request in requests:
-            self.asked += 1
+            together = (request, *request.more)
+            self.messages += 1
+            self.asked += len(together)
             await self.go.wait()
             decision = pb.DecideResponse(action_index=self.number)
-            yield pb.DecideManyResponse(call_id=request.call_id, decision=decision)
+            first, *others = [pb.DecideManyResponse(call_id=one.call_id, decision=decision) for one in together]
+            first.takes_more = self.takes_more
+            first.more.extend(others)
+            yield first
 
 
 @asynccontextmanager
@@ -247,3 +254,34 @@ async def test_a_late_answer_is_given_up_and_the_stream_goes_on() -> None:
         bots.go.set()
         assert (await ask(client)).outcome == "ok"
         assert bots.opened == 1
+
+
+@pytest.mark.parametrize(("takes_more", "messages"), [(True, 2), (False, 6)])
+async def test_what_is_asked_at_once_shares_a_message_where_the_service_says_so(
+    takes_more: bool, messages: int
+) -> None:
+    async with Bots(4, takes_more=takes_more) as bots, client_of(target_of([bots])) as client:
+        assert (await ask(client)).place == 4, "alone: nothing is known of the service before its first answer"
+        answers = await asyncio.gather(*(ask(client) for _ in range(5)))
+        assert [answer.place for answer in answers] == [4] * 5
+        assert bots.asked == 6
+        assert bots.messages == messages
+
+
+async def test_no_message_brings_more_than_the_longest_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game_state.decision_line, "MAX_MORE", 1)
+    async with Bots(4, takes_more=True) as bots, client_of(target_of([bots])) as client:
+        await ask(client)
+        await asyncio.gather(*(ask(client) for _ in range(4)))
+        assert bots.messages == 1 + 2
+
+
+async def test_a_stream_that_is_to_end_sends_what_waits_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Bots(4, takes_more=True) as bots, client_of(target_of([bots])) as client:
+        await ask(client)
+        asked = [asyncio.create_task(ask(client)) for _ in range(3)]
+        await asyncio.sleep(0)  # they have been put down, and nobody has sent them
+        monkeypatch.setattr(game_state.decision_line, "STREAM_SECONDS", 0.0)
+        answers = await asyncio.gather(*asked, ask(client))
+        assert [answer.place for answer in answers] == [4] * 4
+        assert bots.opened == 2

@@ -28,15 +28,15 @@ from rami.game.v1 import action_pb2 as rami_dot_game_dot_v1_dot_action__pb2
 from rami.game.v1 import view_pb2 as rami_dot_game_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!rami/ai/v1/decision_service.proto\x12\nrami.ai.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\x1a\x19rami/game/v1/action.proto\x1a\x17rami/game/v1/view.proto\"\xc6\x01\n\rDecideRequest\x12$\n\x04view\x18\x01 \x01(\x0b\x32\x16.rami.game.v1.SeatView\x12+\n\rlegal_actions\x18\x02 \x03(\x0b\x32\x14.rami.game.v1.Action\x12\x0b\n\x03\x62ot\x18\x03 \x01(\t\x12\x13\n\x0bpolicy_seed\x18\x04 \x01(\x04\x12/\n\rservice_class\x18\x05 \x01(\x0e\x32\x18.rami.ai.v1.ServiceClass\x12\x0f\n\x07\x65xplain\x18\x06 \x01(\x08\"Q\n\x0e\x44\x65\x63ideResponse\x12\x14\n\x0c\x61\x63tion_index\x18\x01 \x01(\r\x12)\n\ncandidates\x18\x02 \x03(\x0b\x32\x15.rami.ai.v1.Candidate\"P\n\tCandidate\x12\x14\n\x0c\x61\x63tion_index\x18\x01 \x01(\r\x12\x13\n\x06points\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\r\n\x05\x64\x65\x61ls\x18\x03 \x01(\rB\t\n\x07_points\"\x92\x01\n\x11\x44\x65\x63ideManyRequest\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\x04\x12*\n\x07request\x18\x02 \x01(\x0b\x32\x19.rami.ai.v1.DecideRequest\x12*\n\x07timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0ctrace_parent\x18\x04 \x01(\t\"\x84\x01\n\x12\x44\x65\x63ideManyResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\x04\x12.\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x1a.rami.ai.v1.DecideResponseH\x00\x12#\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06result\"8\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"J\n\x10ListBotsResponse\x12\x1d\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x0f.rami.ai.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"=\n\x03\x42ot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t*d\n\x0cServiceClass\x12\x1d\n\x19SERVICE_CLASS_UNSPECIFIED\x10\x00\x12\x18\n\x14SERVICE_CLASS_PEOPLE\x10\x01\x12\x1b\n\x17SERVICE_CLASS_BOTS_ONLY\x10\x02\x32\xea\x01\n\x0f\x44\x65\x63isionService\x12?\n\x06\x44\x65\x63ide\x12\x19.rami.ai.v1.DecideRequest\x1a\x1a.rami.ai.v1.DecideResponse\x12O\n\nDecideMany\x12\x1d.rami.ai.v1.DecideManyRequest\x1a\x1e.rami.ai.v1.DecideManyResponse(\x01\x30\x01\x12\x45\n\x08ListBots\x12\x1b.rami.ai.v1.ListBotsRequest\x1a\x1c.rami.ai.v1.ListBotsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!rami/ai/v1/decision_service.proto\x12\nrami.ai.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\x1a\x19rami/game/v1/action.proto\x1a\x17rami/game/v1/view.proto\"\xc6\x01\n\rDecideRequest\x12$\n\x04view\x18\x01 \x01(\x0b\x32\x16.rami.game.v1.SeatView\x12+\n\rlegal_actions\x18\x02 \x03(\x0b\x32\x14.rami.game.v1.Action\x12\x0b\n\x03\x62ot\x18\x03 \x01(\t\x12\x13\n\x0bpolicy_seed\x18\x04 \x01(\x04\x12/\n\rservice_class\x18\x05 \x01(\x0e\x32\x18.rami.ai.v1.ServiceClass\x12\x0f\n\x07\x65xplain\x18\x06 \x01(\x08\"Q\n\x0e\x44\x65\x63ideResponse\x12\x14\n\x0c\x61\x63tion_index\x18\x01 \x01(\r\x12)\n\ncandidates\x18\x02 \x03(\x0b\x32\x15.rami.ai.v1.Candidate\"P\n\tCandidate\x12\x14\n\x0c\x61\x63tion_index\x18\x01 \x01(\r\x12\x13\n\x06points\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\r\n\x05\x64\x65\x61ls\x18\x03 \x01(\rB\t\n\x07_points\"\xd3\x01\n\x11\x44\x65\x63ideManyRequest\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\x04\x12*\n\x07request\x18\x02 \x01(\x0b\x32\x19.rami.ai.v1.DecideRequest\x12*\n\x07timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0ctrace_parent\x18\x04 \x01(\t\x12+\n\x04more\x18\x05 \x03(\x0b\x32\x1d.rami.ai.v1.DecideManyRequest\x12\x12\n\ntakes_more\x18\x06 \x01(\x08\"\xc6\x01\n\x12\x44\x65\x63ideManyResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\x04\x12.\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x1a.rami.ai.v1.DecideResponseH\x00\x12#\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x12,\n\x04more\x18\x04 \x03(\x0b\x32\x1e.rami.ai.v1.DecideManyResponse\x12\x12\n\ntakes_more\x18\x05 \x01(\x08\x42\x08\n\x06result\"8\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"J\n\x10ListBotsResponse\x12\x1d\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x0f.rami.ai.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"=\n\x03\x42ot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t*d\n\x0cServiceClass\x12\x1d\n\x19SERVICE_CLASS_UNSPECIFIED\x10\x00\x12\x18\n\x14SERVICE_CLASS_PEOPLE\x10\x01\x12\x1b\n\x17SERVICE_CLASS_BOTS_ONLY\x10\x02\x32\xea\x01\n\x0f\x44\x65\x63isionService\x12?\n\x06\x44\x65\x63ide\x12\x19.rami.ai.v1.DecideRequest\x1a\x1a.rami.ai.v1.DecideResponse\x12O\n\nDecideMany\x12\x1d.rami.ai.v1.DecideManyRequest\x1a\x1e.rami.ai.v1.DecideManyResponse(\x01\x30\x01\x12\x45\n\x08ListBots\x12\x1b.rami.ai.v1.ListBotsRequest\x1a\x1c.rami.ai.v1.ListBotsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rami.ai.v1.decision_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SERVICECLASS']._serialized_start=1005
-  _globals['_SERVICECLASS']._serialized_end=1105
+  _globals['_SERVICECLASS']._serialized_start=1136
+  _globals['_SERVICECLASS']._serialized_end=1236
   _globals['_DECIDEREQUEST']._serialized_start=159
   _globals['_DECIDEREQUEST']._serialized_end=357
   _globals['_DECIDERESPONSE']._serialized_start=359
@@ -44,15 +44,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CANDIDATE']._serialized_start=442
   _globals['_CANDIDATE']._serialized_end=522
   _globals['_DECIDEMANYREQUEST']._serialized_start=525
-  _globals['_DECIDEMANYREQUEST']._serialized_end=671
-  _globals['_DECIDEMANYRESPONSE']._serialized_start=674
-  _globals['_DECIDEMANYRESPONSE']._serialized_end=806
-  _globals['_LISTBOTSREQUEST']._serialized_start=808
-  _globals['_LISTBOTSREQUEST']._serialized_end=864
-  _globals['_LISTBOTSRESPONSE']._serialized_start=866
-  _globals['_LISTBOTSRESPONSE']._serialized_end=940
-  _globals['_BOT']._serialized_start=942
-  _globals['_BOT']._serialized_end=1003
-  _globals['_DECISIONSERVICE']._serialized_start=1108
-  _globals['_DECISIONSERVICE']._serialized_end=1342
+  _globals['_DECIDEMANYREQUEST']._serialized_end=736
+  _globals['_DECIDEMANYRESPONSE']._serialized_start=739
+  _globals['_DECIDEMANYRESPONSE']._serialized_end=937
+  _globals['_LISTBOTSREQUEST']._serialized_start=939
+  _globals['_LISTBOTSREQUEST']._serialized_end=995
+  _globals['_LISTBOTSRESPONSE']._serialized_start=997
+  _globals['_LISTBOTSRESPONSE']._serialized_end=1071
+  _globals['_BOT']._serialized_start=1073
+  _globals['_BOT']._serialized_end=1134
+  _globals['_DECISIONSERVICE']._serialized_start=1239
+  _globals['_DECISIONSERVICE']._serialized_end=1473
 # @@protoc_insertion_point(module_scope)

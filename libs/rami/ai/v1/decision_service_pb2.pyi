@@ -167,10 +167,14 @@ class DecideManyRequest(_message.Message):
     REQUEST_FIELD_NUMBER: _builtins.int
     TIMEOUT_FIELD_NUMBER: _builtins.int
     TRACE_PARENT_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    TAKES_MORE_FIELD_NUMBER: _builtins.int
     call_id: _builtins.int
     """Chosen by the caller, repeated in the answer; no two open requests of a stream have the same."""
     trace_parent: _builtins.str
     """The caller's trace as a W3C traceparent; empty for none. Whatever is none is passed over."""
+    takes_more: _builtins.bool
+    """Whether the caller reads `more` in answers; said in the first request of a stream, and good for all of it."""
     @_builtins.property
     def request(self) -> Global___DecideRequest:
         """What is to be decided."""
@@ -179,6 +183,12 @@ class DecideManyRequest(_message.Message):
     def timeout(self) -> _duration_pb2.Duration:
         """How long the caller waits, more than 0: what is a call's deadline for Decide."""
 
+    @_builtins.property
+    def more(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecideManyRequest]:
+        """Further requests of the same moment, each with an answer of its own, which is cheaper than a message for each.
+        Theirs are empty. Only a service that has said takes_more over this stream reads them.
+        """
+
     def __init__(
         self,
         *,
@@ -186,10 +196,12 @@ class DecideManyRequest(_message.Message):
         request: Global___DecideRequest | None = ...,
         timeout: _duration_pb2.Duration | None = ...,
         trace_parent: _builtins.str = ...,
+        more: _abc.Iterable[Global___DecideManyRequest] | None = ...,
+        takes_more: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request", "timeout", b"timeout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "request", b"request", "timeout", b"timeout", "trace_parent", b"trace_parent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "more", b"more", "request", b"request", "takes_more", b"takes_more", "timeout", b"timeout", "trace_parent", b"trace_parent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -204,8 +216,12 @@ class DecideManyResponse(_message.Message):
     CALL_ID_FIELD_NUMBER: _builtins.int
     DECISION_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    TAKES_MORE_FIELD_NUMBER: _builtins.int
     call_id: _builtins.int
     """The one of the request."""
+    takes_more: _builtins.bool
+    """Whether the service reads `more` in requests; it may be said in any answer, and is good for the whole stream."""
     @_builtins.property
     def decision(self) -> Global___DecideResponse:
         """The decision."""
@@ -214,16 +230,22 @@ class DecideManyResponse(_message.Message):
     def error(self) -> _status_pb2.Status:
         """The error, with details as in the status of a call."""
 
+    @_builtins.property
+    def more(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecideManyResponse]:
+        """Further answers of the same moment; theirs are empty. Only for a caller that has said takes_more over this stream."""
+
     def __init__(
         self,
         *,
         call_id: _builtins.int = ...,
         decision: Global___DecideResponse | None = ...,
         error: _status_pb2.Status | None = ...,
+        more: _abc.Iterable[Global___DecideManyResponse] | None = ...,
+        takes_more: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "error", b"error", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "decision", b"decision", "error", b"error", "result", b"result"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call_id", b"call_id", "decision", b"decision", "error", b"error", "more", b"more", "result", b"result", "takes_more", b"takes_more"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["decision", "error"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
