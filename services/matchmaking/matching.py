@@ -37,7 +37,7 @@ CLAIMS_AT_ONCE: Final = 400
 """No more tables are made while so many wait for their rooms."""
 LEAST_PAUSE_SECONDS: Final = 0.005
 LONGEST_PAUSE_SECONDS: Final = 0.05
-PAUSE_SHARE: Final = 9
+PAUSE_SHARE: Final = 19
 """After a pass so many times the processor time that the event loop has used meanwhile is left to others, within the
 two above, however many tickets come: who makes a table complete waits little for the next pass where little is to do.
 """
