@@ -9,9 +9,22 @@ All functions trust their caller that masks lie within the deck.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
-from rami_engine import ACE, DECK_MELDS, DECK_SIZE, FULL_DECK, RANKS, SUITS, Card, Mask, card_points, lay_offs_on
+from rami_engine import (
+    ACE,
+    DECK_MELDS,
+    DECK_SIZE,
+    FULL_DECK,
+    RANKS,
+    SUITS,
+    Card,
+    Mask,
+    card_points,
+    cards_of,
+    lay_offs_on,
+)
 
 RANK_COUNT: Final = len(RANKS)
 SUIT_PATTERN: Final = (1 << RANK_COUNT) - 1
@@ -128,6 +141,18 @@ def outs(hand: Mask) -> Mask:
     pairs = clubs & diamonds | hearts & spades | (clubs | diamonds) & (hearts | spades)
     runs = RUN_OUTS[clubs] | RUN_OUTS[diamonds] << 13 | RUN_OUTS[hearts] << 26 | RUN_OUTS[spades] << 39
     return (runs | pairs * ONE_RANK) & ~hand
+
+
+@cache
+def outs_with(card: Card, linked: Mask) -> Mask:
+    """The cards that would stand in a meld with a card and another, of some that are linked to it.
+
+    There are at most 128 such sets for a card, so that what is remembered stays small.
+    """
+    waiting = 0
+    for other in cards_of(linked):
+        waiting |= outs(1 << card | 1 << other)
+    return waiting
 
 
 def dearest(cards: Mask, ace_high: bool) -> Card:

@@ -2,8 +2,8 @@
 
 The policy of every seat is Normal's in outline and cheap enough for thousands of turns a decision: take the discard
 that completes a meld or can be laid off; lay off what no own meld wants; hold melds back until the seat can go out or
-has to lay; discard the highest card that is linked to none. A rival
-that is supposed to lay melds at once does that instead, and discards like Easy.
+has to lay; discard the card with most points, less what it is worth by the cards that would make a meld with it and
+another and may still come. A rival that is supposed to lay melds at once does that instead, and discards like Easy.
 
 The seat that searches knows two things more, which pay where rounds end with the stock. Whoever finds the stock empty
 may take the discard instead of ending the round, and so gets one turn more, to lay what it holds and to be rid of a
@@ -16,18 +16,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rami_bots.holding import SMALL_HAND, laying_stock, own_laying_stock
-from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, completes, dearest, isolated, melded
-from rami_engine import DECK_SIZE, Card, Mask, best_split, cards_of, deadwood_points, mask_points
+from rami_bots.patterns import LINKS, NEIGHBOURS, POINTS, completes, dearest, isolated, melded, outs_with
+from rami_engine import DECK_SIZE, Card, Mask, best_split, cards_of, deadwood_points, mask_of, mask_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_TURNS: Final = 80
 """A playout longer than this is settled as if the stock had run out."""
-LINK_WORTH: Final = {2: 5, 3: None, 4: 3}
-"""What a card is worth for each card of the hand that it is linked to, in points, by number of seats. None: a linked
-card is never discarded before an isolated one, which suits three seats best.
-"""
+OUT_WORTH: Final = {2: 4, 3: 7, 4: 3}
+"""What each such card is worth, in points, by number of seats. Found by playouts of this policy against itself."""
 
 
 class Table:
@@ -35,13 +33,15 @@ class Table:
 
     __slots__ = (
         "ace_high",
+        "at_once",
         "discards",
+        "gone",
         "hands",
         "kept",
         "laying_stocks",
-        "link_worths",
         "melds",
         "open_cards",
+        "out_worth",
         "own",
         "points",
         "small_hands",
@@ -74,10 +74,12 @@ class Table:
         self.laying_stocks = [laying_stock(players)] * players
         if own is not None:
             self.laying_stocks[own] = own_laying_stock(players)
-        self.link_worths = [LINK_WORTH[players]] * players
+        self.at_once = at_once
         for seat in cards_of(at_once):
             self.laying_stocks[seat] = DECK_SIZE
-            self.link_worths[seat] = None
+        self.out_worth = OUT_WORTH[players]
+        self.gone = 0
+        """The cards on the table and in the discard pile, which nobody waits for any more; counted by `play_out`."""
         self.points = POINTS[ace_high]
         self.small_hands = 0
         """Seats (bit s for seat s) that may go out in their next turn; with four nobody looks at that."""
@@ -100,6 +102,7 @@ class Table:
         self.melds += melds
         for meld in melds:
             self.open_cards |= NEIGHBOURS[meld]
+            self.gone |= meld
 
     def lay_off(self, hand: Mask, keep: Mask) -> Mask:
         """Lay off what fits and is not to be kept; the hand that is left."""
@@ -110,6 +113,7 @@ class Table:
                 if added:
                     melds[place] = meld | added
                     hand ^= added
+                    self.gone |= added
             self._reopen()
         return hand
 
@@ -127,6 +131,9 @@ class Table:
         """
         hands, discards, kept = self.hands, self.discards, self.kept
         players = len(hands)
+        self.gone = mask_of(discards)
+        for meld in self.melds:
+            self.gone |= meld
         for _ in range(MAX_TURNS):
             hand = hands[seat]
             if drawn is None:
@@ -145,6 +152,7 @@ class Table:
             keep = kept[seat]
             card = self._discard(seat, hand, hand & ~keep or hand)
             discards.append(card)
+            self.gone |= 1 << card
             hand ^= 1 << card
             hands[seat] = hand
             if keep >> card & 1:
@@ -157,11 +165,13 @@ class Table:
     def _draw(self, seat: int, hand: Mask) -> Card | None:
         """The card that a hand gets; None when it lets the round end with the stock."""
         top = self.discards[-1]
-        if self.open_cards >> top & 1 or completes(hand, top):
-            return self.discards.pop()
-        if self.stock:
-            return self.stock.pop()
-        return self.discards.pop() if seat == self.own and self._gains_by(seat, hand, top) else None
+        if not (self.open_cards >> top & 1 or completes(hand, top)):
+            if self.stock:
+                return self.stock.pop()
+            if seat != self.own or not self._gains_by(seat, hand, top):
+                return None
+        self.gone ^= 1 << top
+        return self.discards.pop()
 
     def _gains_by(self, seat: int, hand: Mask, top: Card) -> bool:
         """Whether a hand that does not win when the round ends now gets better by one turn more, with this card."""
@@ -175,15 +185,18 @@ class Table:
 
     def _discard(self, seat: int, hand: Mask, loose: Mask) -> Card:
         """The card that a seat discards of some loose ones."""
-        link_worth = self.link_worths[seat]
         if len(self.stock) < len(self.hands):
-            return dearest(loose, self.ace_high)  # no card comes any more that a link could wait for
-        if link_worth is None:
+            return dearest(loose, self.ace_high)  # no card comes any more that another could wait for
+        if self.at_once >> seat & 1:
             return dearest(isolated(hand) or loose, self.ace_high)
-        points = self.points
+        points, out_worth = self.points, self.out_worth
+        may_come = ~(self.gone | hand)
         best, best_worth = 0, -1000
         for card in cards_of(loose):
-            worth = points[card] - link_worth * (LINKS[card] & hand).bit_count()
+            worth = points[card]
+            linked = LINKS[card] & hand
+            if linked:
+                worth -= out_worth * (outs_with(card, linked) & may_come).bit_count()
             if worth >= best_worth:
                 best, best_worth = card, worth
         return best
