@@ -17,6 +17,7 @@ import hmac
 import json
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -26,10 +27,9 @@ import jwt
 from rami_kit.errors import RamiError, reasons, refused
 from rami_kit.jwks import JwksFile
 from rami_kit.names import display_name
-from rami_kit.shared_secret import require_claims, require_signature, usable_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pydantic import SecretStr
 
@@ -49,7 +49,6 @@ GUEST_SUBJECT: Final = "guest-"
 VERIFIED_TOKENS_KEPT: Final = 10_000
 
 _BEARER: Final = "bearer "
-_REQUIRED: Final = ("iss", "sub", "exp")
 
 
 class CallerKind(Enum):
@@ -93,8 +92,7 @@ def caller_id() -> str:
 def player_id(issuer: str, subject: str) -> str:
     """The id of a player: the first 26 characters of base 32 of SHA-256(issuer, zero byte, subject)."""
     digest = hashlib.sha256(f"{issuer}\0{subject}".encode()).digest()
-    # 20 bytes make 32 characters; all of the digest would take twice as long.
-    return base64.b32encode(digest[:20]).decode()[:PLAYER_ID_LENGTH].lower()
+    return base64.b32encode(digest).decode()[:PLAYER_ID_LENGTH].lower()
 
 
 class TokenVerifier:
@@ -117,9 +115,8 @@ class TokenVerifier:
         jwt_audience: str | None = None,
     ) -> None:
         self._audience = audience
-        # There are two of each while they are rotated.
-        self._service_secrets = usable_secrets(service_secret, service_secret_other)
-        self._jwt_secrets = usable_secrets(jwt_secret, jwt_secret_other)
+        self._service_secrets = [secret for secret in (service_secret, service_secret_other) if secret is not None]
+        self._jwt_secrets = [secret for secret in (jwt_secret, jwt_secret_other) if secret is not None]
         self._jwks = jwks
         self._jwt_issuer = jwt_issuer
         self._jwt_audience = jwt_audience
@@ -167,20 +164,18 @@ class TokenVerifier:
             raise _invalid()
         try:
             # Only to pick the key set: whatever the token claims, the key of that set has to verify it.
-            header_part, payload, _ = token.split(".")
-            header, claims = _unverified(header_part), _unverified(payload)
-            if claims.get("iss") == SERVICE_ISSUER:
-                return self._service(token, header, claims)
-            return self._player(token, header, claims)
+            header, payload, _ = token.split(".")
+            if _unverified(payload).get("iss") == SERVICE_ISSUER:
+                return self._service(token)
+            return self._player(token, _unverified(header))
         except jwt.ExpiredSignatureError:
             raise token_expired() from None
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
             # A token is whatever a stranger sends: every way in which it fails to be one is the same answer.
             raise _invalid() from None
 
-    def _service(self, token: str, header: dict[str, Any], claims: dict[str, Any]) -> Caller:
-        require_signature(token, header, self._service_secrets)
-        self._require_claims(claims, self._audience, "aud", "iat")
+    def _service(self, token: str) -> Caller:
+        claims = self._decode_own(token, self._service_secrets, audience=self._audience, required=("aud", "iat"))
         if claims["aud"] != self._audience:
             raise jwt.InvalidAudienceError("made out to more than one service")
         lifetime = float(claims["exp"]) - float(claims["iat"])
@@ -189,11 +184,12 @@ class TokenVerifier:
         subject = claims["sub"]
         return Caller(CallerKind.SERVICE, "", subject, float(claims["exp"]), SERVICE_ISSUER, subject)
 
-    def _player(self, token: str, header: dict[str, Any], claims: dict[str, Any]) -> Caller:
+    def _player(self, token: str, header: dict[str, Any]) -> Caller:
         kid = header.get("kid")
         if kid is None:
-            require_signature(token, header, self._jwt_secrets)
-            self._require_claims(claims, self._jwt_audience)
+            if not self._jwt_secrets:
+                raise jwt.InvalidKeyError("no key without a name")
+            claims = self._decode_own(token, self._jwt_secrets, audience=self._jwt_audience)
             if claims["iss"] != PLAYER_ISSUER:
                 raise jwt.InvalidIssuerError("not our own")
         else:
@@ -211,22 +207,29 @@ class TokenVerifier:
         expires_at = float(claims["exp"])
         return Caller(CallerKind.PLAYER, identity, display_name(claims.get("name")), expires_at, claims["iss"], "")
 
-    @staticmethod
-    def _require_claims(claims: dict[str, Any], audience: str | None, *more: str) -> None:
-        require_claims(claims, required=(*_REQUIRED, *more), audience=audience, leeway_seconds=CLOCK_SKEW_SECONDS)
-        _require_texts(claims)
+    def _decode_own(
+        self, token: str, secrets: Sequence[str], *, audience: str | None, required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The claims of a token that one of these secrets has signed; there are two while they are rotated."""
+        for secret in secrets[:-1]:
+            with suppress(jwt.InvalidSignatureError):
+                return self._decode(token, secret, "HS256", audience=audience, required=required)
+        return self._decode(token, secrets[-1], "HS256", audience=audience, required=required)
 
     @staticmethod
-    def _decode(token: str, key: Any, algorithm: str, *, audience: str | None) -> dict[str, Any]:
+    def _decode(
+        token: str, key: Any, algorithm: str, *, audience: str | None, required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
         claims: dict[str, Any] = jwt.decode(
             token,
             key,
             algorithms=[algorithm],
             audience=audience,
             leeway=CLOCK_SKEW_SECONDS,
-            options={"require": list(_REQUIRED)},
+            options={"require": ["iss", "sub", "exp", *required]},
         )
-        _require_texts(claims)
+        if not (isinstance(claims["iss"], str) and isinstance(claims["sub"], str) and claims["sub"]):
+            raise jwt.InvalidTokenError("issuer and subject are texts")
         return claims
 
 
@@ -321,11 +324,6 @@ def _bearer_token(metadata: Iterable[tuple[str, str | bytes]] | None) -> str:
                 return value[7:]
             raise _invalid()
     raise refused(reasons.ERROR_REASON_TOKEN_MISSING, "the call carries no bearer token")
-
-
-def _require_texts(claims: dict[str, Any]) -> None:
-    if not (isinstance(claims["iss"], str) and isinstance(claims["sub"], str) and claims["sub"]):
-        raise jwt.InvalidTokenError("issuer and subject are texts")
 
 
 def _unverified(part: str) -> dict[str, Any]:
