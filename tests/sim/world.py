@@ -242,6 +242,7 @@ def virtual_world(seed: str, loop: Loop) -> Iterator[None]:
         for name, clock in (
             ("monotonic", lambda: loop.now),
             ("perf_counter", lambda: loop.now),
+            ("thread_time", lambda: loop.now),
             ("time", lambda: EPOCH + loop.now),
         ):
             stack.enter_context(patch.object(time, name, clock))
