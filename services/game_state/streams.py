@@ -228,11 +228,16 @@ class RoomStream:
         if watcher.behind:
             watcher.behind = False
             return await self._fresh_start() + self._ready_results()
-        queue, seen = watcher.queue, self._version
-        while queue and queue[0].version <= seen:
-            queue.popleft()
+        queue, last_seen = watcher.queue, self._commit_id
+        while queue and queue[0].version <= self._version:
+            step = queue.popleft()
+            if step.version == self._version:
+                last_seen = step.commit_id
         steps = list(queue)
         queue.clear()
+        if last_seen != self._commit_id or (steps and steps[0].previous_commit != last_seen):
+            # The viewer was shown a step that the store has lost since, and of which its feed never heard.
+            return await self._fresh_start() + self._ready_results()
         events = await self._events(steps) if steps else b""
         return events + self._ready_results() if self._results else events
 
@@ -336,7 +341,10 @@ class RoomStream:
         if room is None:
             return self._gone()
         if (room.version, room.commit_id) != (self._version, self._commit_id):
-            self._feed.fill()
+            if room.commit_id == self._feed.commit_id and not self.watcher.queue:
+                self.watcher.lose_track()  # the feed knows all there is: it is the viewer that was shown another past
+            else:
+                self._feed.fill()
         return self._heartbeat()
 
     def _heartbeat(self) -> bytes:

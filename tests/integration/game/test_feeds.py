@@ -282,6 +282,34 @@ async def test_v8_who_held_a_lost_version_gets_a_snapshot_marked_rewound(
         assert [version for version, _ in store.log(room_id)] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("told_by", ["step", "heartbeat"])
+async def test_v8_who_was_shown_a_step_that_the_feed_never_had_is_told_that_it_is_lost(
+    near: Node, far: Node, room_id: str, monkeypatch: pytest.MonkeyPatch, store_url: str, *, told_by: str
+) -> None:
+    watcher = Watcher()
+    feed = await near.hub.open(room_id, watcher)
+    past = Past(store_url, room_id)
+    lost = _LostAnswer(near, room_id, monkeypatch)
+    acting = await lost.begin(room_id)
+    async with near.stream(room_id, "eve") as shown:
+        stream = shown.messages()
+        assert (await soon(stream)).snapshot.room.version == 3
+        past.bring_back()
+        lost.answer.set_exception(StoreUncertain())
+        with pytest.raises(StoreUncertain):
+            await acting
+        if told_by == "step":
+            version = (await far.act(room_id)).version
+        else:
+            version = feed.version
+            await shown._sign_of_life()
+        message = await soon(stream)
+        assert message.snapshot.rewound
+        assert message.snapshot.room.version == version
+        await stream.aclose()
+    await near.hub.close(feed, watcher)
+
+
 async def test_v8_a_step_of_another_past_below_what_was_handed_on_is_noticed(
     near: Node, far: Node, room_id: str, store_url: str
 ) -> None:
