@@ -235,11 +235,16 @@ class RoomStream:
                 last_seen = step.commit_id
         steps = list(queue)
         queue.clear()
-        if last_seen != self._commit_id or (steps and steps[0].previous_commit != last_seen):
-            # The viewer was shown a step that the store has lost since, and of which its feed never heard.
+        if not self._follows(last_seen, steps):
             return await self._fresh_start() + self._ready_results()
         events = await self._events(steps) if steps else b""
         return events + self._ready_results() if self._results else events
+
+    def _follows(self, last_seen: bytes, steps: list[CommittedStep]) -> bool:
+        """Whether steps lead on from what the viewer was told last, which the feed knows as the commit `last_seen`: it
+        may have been shown a step that the store has lost since, and of which its feed never heard.
+        """
+        return last_seen == self._commit_id and (not steps or steps[0].previous_commit == last_seen)
 
     async def _events(self, steps: list[CommittedStep]) -> bytes:
         """The events of steps that follow the viewer's place, of which there is one, and what it may do after them."""
