@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rami_bots.holding import SMALL_HAND, laying_stock
+from rami_bots.holding import is_time_to_lay
 from rami_bots.patterns import DEARER, LINKS, NEIGHBOURS, POINTS, isolated, melded, outs
 from rami_engine import cards_of
 
@@ -57,19 +57,13 @@ def _had_to_lay(view: SeatView, founding: CardTrace) -> bool:
     """Whether whoever holds melds back would have laid that one too, by the stock and the hands of that turn."""
     turn = founding.laid_turn
     draws_since = view.turn_number - turn - sum([trace.taken_turn > turn for trace in view.history])
-    if view.stock_count + draws_since <= laying_stock(view.players):
-        return True
-    if view.players == 4:
-        return False
     laid_since = [0] * view.players
     for trace in view.history:
         if trace.laid_by is not None and trace.laid_turn > turn:
             laid_since[trace.laid_by] += 1
-    return any(
-        size + laid <= SMALL_HAND
-        for seat, (size, laid) in enumerate(zip(view.hand_sizes, laid_since, strict=True))
-        if seat != founding.laid_by
-    )
+    sizes = [size + laid for size, laid in zip(view.hand_sizes, laid_since, strict=True)]
+    smallest_rival = min([size for seat, size in enumerate(sizes) if seat != founding.laid_by])
+    return is_time_to_lay(view.players, view.stock_count + draws_since, smallest_rival)
 
 
 def doubts_at_once(view: SeatView, knowledge: Knowledge, seat: int) -> Doubts:

@@ -37,10 +37,12 @@ def turns_run_out(view: SeatView) -> bool:
 
 def has_to_lay(view: SeatView) -> bool:
     """Whether the seat should lay all it can in this turn."""
-    players = view.players
-    if view.stock_count <= laying_stock(players) or turns_run_out(view):
-        return True
-    return players < 4 and smallest_rival_hand(view) <= SMALL_HAND
+    return turns_run_out(view) or is_time_to_lay(view.players, view.stock_count, smallest_rival_hand(view))
+
+
+def is_time_to_lay(players: int, stock_count: int, smallest_rival: int) -> bool:
+    """Whether the stock, or a rival with few cards, makes a seat lay all it can."""
+    return stock_count <= laying_stock(players) or (players < 4 and smallest_rival <= SMALL_HAND)
 
 
 def smallest_rival_hand(view: SeatView) -> int:
