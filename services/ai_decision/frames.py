@@ -4,10 +4,11 @@
     answer   u32 length of the rest | u8 AnswerKind | body
 
 Integers and floats are little-endian. The deadline is in seconds of the machine's monotonic clock, which front and
-workers share. A worker first sends READY, then one answer for each job in order. The body of CHOSEN is the place of
-the chosen action (u32) and, for each action that was considered where that was asked for, its place (u32), its points
-(f64, NaN for none) and the number of deals (u32); of INVALID a field and what is allowed with a NUL between, of FAILED
-the traceback for the log; texts are UTF-8.
+workers share. A worker first sends READY, then one answer for each job in order; jobs that come together are answered
+together, since a look into a pipe and a wake-up cost about what a quick decision does. The body of CHOSEN is the place
+of the chosen action (u32) and, for each action that was considered where that was asked for, its place (u32), its
+points (f64, NaN for none) and the number of deals (u32); of INVALID a field and what is allowed with a NUL between, of
+FAILED the traceback for the log; texts are UTF-8.
 """
 
 from __future__ import annotations
@@ -79,6 +80,20 @@ def encode_job(request: bytes, deadline: float) -> bytes:
 def decode_job(body: bytes) -> tuple[bytes, float]:
     """Request and deadline of a job frame without its length."""
     return body[_DEADLINE.size :], _DEADLINE.unpack_from(body)[0]
+
+
+def take_frames(received: bytearray) -> list[bytes]:
+    """The frames that have come whole, without their lengths. They are removed from what was received."""
+    frames = []
+    begin = 0
+    while len(received) >= (body := begin + LENGTH.size):
+        end = body + LENGTH.unpack_from(received, begin)[0]
+        if len(received) < end:
+            break
+        frames.append(bytes(received[body:end]))
+        begin = end
+    del received[:begin]
+    return frames
 
 
 def encode_ready() -> bytes:

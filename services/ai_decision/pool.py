@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from ai_decision.process import WORKER_COMMAND, WorkerProcess, WorkerState
@@ -74,8 +75,10 @@ class WorkerPool:
         self._queue = DecisionQueue(queue_limit)
         metrics.queue_age.read_from(self._queue.oldest_seconds)
         self._workers: set[WorkerProcess] = set()
-        self._jobs: dict[WorkerProcess, Job] = {}
-        """The decision that each busy worker has."""
+        self._jobs: dict[WorkerProcess, deque[Job]] = {}
+        """The decisions that each busy worker has, in the order of their answers."""
+        self._giving = False
+        """Whether what waits is looked at before this turn of the event loop ends."""
         self._outdated: WorkerProcess | None = None
         """The worker that goes when its successor is warm. One at a time until it has gone, so that neither starts nor
         processes that end slowly crowd.
@@ -98,7 +101,7 @@ class WorkerPool:
     @property
     def busy(self) -> int:
         """Decisions that a worker has."""
-        return len(self._jobs)
+        return sum(map(len, self._jobs.values()))
 
     @property
     def pids(self) -> list[int]:
@@ -152,14 +155,20 @@ class WorkerPool:
         if sum(each.state in _SERVING for each in self._workers) >= self._size:
             self._complete.set()
 
-    def worker_answered(self, worker: WorkerProcess, answer: Answer) -> None:
-        """It has done its job."""
-        job = self._jobs.pop(worker, None)
-        if job is None:
+    def worker_answered(self, worker: WorkerProcess, answers: Sequence[Answer]) -> None:
+        """It has done its jobs, or the first of them."""
+        jobs = self._jobs.get(worker)
+        if jobs is None:
             return  # it had been given up already
-        self._busy_seconds.inc(time.monotonic() - job.begun)
-        if not job.answer.done():
-            job.answer.set_result(answer)
+        begun = jobs[0].begun
+        for answer in answers:
+            job = jobs.popleft()
+            if not job.answer.done():
+                job.answer.set_result(answer)
+        if jobs:
+            return
+        del self._jobs[worker]
+        self._busy_seconds.inc(time.monotonic() - begun)
         if self._outdated is None and 0 < self._recycle_decisions <= worker.decisions:
             # Several may be due by now: who is first is not who happens to answer next, or one might never be.
             serving = [each for each in self._workers if each.state in _SERVING]
@@ -174,31 +183,41 @@ class WorkerPool:
         if worker is self._outdated:
             self._outdated = None
         self._set_state(worker, WorkerState.GONE)
-        job = self._jobs.pop(worker, None)
+        jobs = self._jobs.pop(worker, ())
         if self._closing.is_set() or state is WorkerState.DISMISSED:
             return
         _log.error("worker %d died while %s", worker.pid, state.value)
         self._restarts.inc()
         self._refill(self._start_backoff.next() if state is WorkerState.STARTING else 0)
-        if job is None or job.answer.done():
-            return
-        if job.attempts >= MAX_ATTEMPTS:
-            job.answer.set_exception(WorkersLost())
-        else:
-            self._admit(job, again=True)
+        for job in reversed(jobs):
+            if job.answer.done():
+                continue
+            if job.attempts >= MAX_ATTEMPTS:
+                job.answer.set_exception(WorkersLost())
+            else:
+                self._queue.put_back(job)
+        self._give_soon()
 
     # The queue.
 
-    def _admit(self, job: Job, *, again: bool = False) -> None:
-        """Give a decision to an idle worker, or let it wait; before all others when it is not the first time."""
+    def _admit(self, job: Job) -> None:
+        """Let a decision wait until those of the same moment are there, then for a worker. Raises QueueFull."""
+        if self._queue.full:
+            self._give_all()
+        self._queue.add(job)
+        self._give_soon()
+
+    def _give_soon(self) -> None:
+        if not self._giving:
+            self._giving = True
+            self._loop.call_soon(self._give_all)
+
+    def _give_all(self) -> None:
+        """Give what waits to whoever is idle."""
+        self._giving = False
         for worker in self._workers:
-            if worker.state is WorkerState.IDLE:
-                self._give(worker, job)
-                return
-        if again:
-            self._queue.put_back(job)
-        else:
-            self._queue.add(job)
+            if worker.state is WorkerState.IDLE and (jobs := self._queue.take()):
+                self._give(worker, jobs)
         self._queue_depth.set(self.waiting)
 
     def _give_up(self, job: Job) -> None:
@@ -212,26 +231,24 @@ class WorkerPool:
         if self._queue.remove(job):
             self._queue_depth.set(self.waiting)
 
-    def _give(self, worker: WorkerProcess, job: Job) -> None:
-        job.attempts += 1
-        self._jobs[worker] = job
+    def _give(self, worker: WorkerProcess, jobs: list[Job]) -> None:
+        self._jobs[worker] = deque(jobs)
         self._set_state(worker, WorkerState.BUSY)
-        job.begun = time.monotonic()
-        self._queue_seconds[job.people].observe(job.begun - job.submitted)
-        worker.send(job.request, job.deadline)
+        now = time.monotonic()
+        for job in jobs:
+            job.attempts += 1
+            job.begun = now
+            self._queue_seconds[job.people].observe(now - job.submitted)
+        worker.send([(job.request, job.deadline) for job in jobs])
 
     # The workers.
 
     def _rest(self, worker: WorkerProcess) -> None:
-        """A worker has nothing to do: the next decision, or its end."""
+        """A worker has nothing to do: the next decisions, or its end."""
         self._set_state(worker, WorkerState.IDLE)
         self._retire_outdated()
-        if worker.state is not WorkerState.IDLE:
-            return
-        job = self._queue.take()
-        if job is not None:
-            self._give(worker, job)
-            self._queue_depth.set(self.waiting)
+        if self._queue:
+            self._give_soon()
 
     def _retire_outdated(self) -> None:
         outdated = self._outdated
@@ -268,7 +285,7 @@ class WorkerPool:
             self.worker_exited(worker)
 
     def _set_state(self, worker: WorkerProcess, state: WorkerState) -> None:
-        """Twice for every decision, so the counts are kept and not counted anew."""
+        """Twice each time that a worker gets something, so the counts are kept and not counted anew."""
         self._workers_by_state[worker.state].dec()
         worker.state = state
         if state is not WorkerState.GONE:

@@ -1,8 +1,8 @@
-"""The front's end of one worker process: start it, hand it one job at a time, hear its answer or its end.
+"""The front's end of one worker process: start it, hand it jobs, hear its answers or its end.
 
 All of it happens in callbacks of the event loop; nothing polls. The end of a worker shows as the end of its answers,
-whatever the cause. A worker that does not get warm in time, or is silent for STUCK_SECONDS after the deadline of
-its job, is killed, and then is like any other that died.
+whatever the cause. A worker that does not get warm in time, or is silent for STUCK_SECONDS after the last deadline of
+its jobs, is killed, and then is like any other that died.
 
 Processes are started with subprocess.Popen, which uses vfork: uvloop's own way is fork, which would run gRPC's handlers
 for forked processes in the middle of its work.
@@ -19,7 +19,7 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ai_decision.frames import LENGTH, decode_answer, encode_job
+from ai_decision.frames import decode_answer, encode_job, take_frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +49,8 @@ class Listener(Protocol):
     def worker_ready(self, worker: WorkerProcess) -> None:
         """It is warm and takes jobs."""
 
-    def worker_answered(self, worker: WorkerProcess, answer: Answer) -> None:
-        """The answer to the job it had."""
+    def worker_answered(self, worker: WorkerProcess, answers: Sequence[Answer]) -> None:
+        """Answers to the jobs it has, in order; most often to all of them."""
 
     def worker_exited(self, worker: WorkerProcess) -> None:
         """Its process is gone, whatever the cause."""
@@ -70,6 +70,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._jobs: asyncio.WriteTransport | None = None
         self._received = bytearray()
+        self._unanswered = 0
         self._timer: asyncio.TimerHandle | None = None
         self._reaping: asyncio.Task[None] | None = None
 
@@ -91,11 +92,14 @@ class WorkerProcess:
         self._jobs, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
         await loop.connect_read_pipe(lambda: _Answers(self), process.stdout)
 
-    def send(self, request: bytes, deadline: float) -> None:
-        """Hand it a job, the only one until it answers. `deadline` is in seconds of time.monotonic()."""
+    def send(self, jobs: Sequence[tuple[bytes, float]]) -> None:
+        """Hand it jobs, one or more and the only ones until all are answered: each a request, and a deadline in seconds
+        of time.monotonic().
+        """
         assert self._jobs is not None, "only a worker that is ready gets jobs"
-        self._jobs.write(encode_job(request, deadline))
-        silence = deadline - time.monotonic() + STUCK_SECONDS
+        self._jobs.write(b"".join([encode_job(request, deadline) for request, deadline in jobs]))
+        self._unanswered = len(jobs)
+        silence = max(deadline for _, deadline in jobs) - time.monotonic() + STUCK_SECONDS
         self._timer = asyncio.get_running_loop().call_later(silence, self._end_late)
 
     def dismiss(self) -> None:
@@ -112,15 +116,24 @@ class WorkerProcess:
 
     def hear(self, data: bytes) -> None:
         """Some bytes of its answers have come."""
-        received = self._received
-        received += data
-        while len(received) >= LENGTH.size:
-            end = LENGTH.size + LENGTH.unpack_from(received)[0]
-            if len(received) < end:
-                return
-            body = bytes(received[LENGTH.size : end])
-            del received[:end]
-            self._hear_frame(body)
+        self._received += data
+        try:
+            told = [decode_answer(frame) for frame in take_frames(self._received)]
+        except ValueError as error:
+            self._stop_timer()
+            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)
+            self.kill()
+            return
+        answers = [answer for answer in told if answer is not None]
+        if answers:
+            self._unanswered -= len(answers)
+            if not self._unanswered:
+                self._stop_timer()
+            self.decisions += len(answers)
+            self._listener.worker_answered(self, answers)
+        elif told:
+            self._stop_timer()
+            self._listener.worker_ready(self)
 
     def hear_end(self) -> None:
         """No answers will come any more."""
@@ -128,20 +141,6 @@ class WorkerProcess:
         self._stop_timer()
         self._reaping = asyncio.create_task(self._reap())
         self._listener.worker_exited(self)
-
-    def _hear_frame(self, body: bytes) -> None:
-        self._stop_timer()
-        try:
-            answer = decode_answer(body)
-        except ValueError as error:
-            _log.error("worker %d talks nonsense and is ended: %s", self.pid, error)
-            self.kill()
-            return
-        if answer is None:
-            self._listener.worker_ready(self)
-        else:
-            self.decisions += 1
-            self._listener.worker_answered(self, answer)
 
     async def _reap(self) -> None:
         """Wait for the process, which may have closed its answers without ending."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FAIR_SHARE: Final = 8
 """Of so many decisions taken, one is the oldest whatever its lane."""
 
+TOGETHER: Final = 8
+"""Quick decisions that a worker gets at once: few enough that they take no longer than people notice."""
+
 
 class QueueFull(Exception):  # noqa: N818 - named for the state
     """As many decisions wait as may."""
@@ -56,6 +59,11 @@ class DecisionQueue:
     def __len__(self) -> int:
         return sum(map(len, self._lanes.values()))
 
+    @property
+    def full(self) -> bool:
+        """Whether as many decisions wait as may."""
+        return len(self) >= self._limit
+
     def oldest_seconds(self) -> float:
         """How long the oldest job has waited; 0 when none waits. May be asked from another thread."""
         oldest = [job.submitted for lane in self._lanes.values() for job in list(lane)[:1]]
@@ -63,7 +71,7 @@ class DecisionQueue:
 
     def add(self, job: Job) -> None:
         """Let a job wait. Raises QueueFull; for people another may be sent away instead, whose answer that becomes."""
-        if len(self) >= self._limit:
+        if self.full:
             if not job.people:
                 raise QueueFull
             self._displace()
@@ -73,15 +81,29 @@ class DecisionQueue:
         """Let a job that had been taken wait again, before all others of its lane and whatever the limit."""
         self._lanes[job.people, job.quick].appendleft(job)
 
-    def take(self) -> Job | None:
-        """The job to do next; None when none waits."""
+    def take(self) -> list[Job]:
+        """The jobs to do next, by one worker: some quick ones or a single other; none when none waits.
+
+        Who is tried again is so alone, as one of those together may be what the worker died of.
+        """
+        jobs: list[Job] = []
+        while len(jobs) < TOGETHER and (lane := self._next_lane()):
+            alone = lane[0].attempts or not lane[0].quick
+            if alone and jobs:
+                break
+            self._taken += 1
+            jobs.append(lane.popleft())
+            if alone:
+                break
+        return jobs
+
+    def _next_lane(self) -> deque[Job] | None:
         lanes = [lane for lane in self._lanes.values() if lane]
         if not lanes:
             return None
-        self._taken += 1
-        if self._taken % FAIR_SHARE == 0:
-            return min(lanes, key=lambda lane: lane[0].submitted).popleft()
-        return lanes[0].popleft()
+        if (self._taken + 1) % FAIR_SHARE == 0:
+            return min(lanes, key=lambda lane: lane[0].submitted)
+        return lanes[0]
 
     def remove(self, job: Job) -> bool:
         """Drop a job; whether it was waiting."""

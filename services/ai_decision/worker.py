@@ -1,4 +1,4 @@
-"""A worker process: jobs in on stdin, answers out on stdout, one at a time, until stdin is closed.
+"""A worker process: jobs in on stdin, answers out on stdout, in order, until stdin is closed.
 
 Started as `python -m ai_decision.worker`, a fresh interpreter that imports bots, engine and messages and nothing of
 gRPC. It ends when the front closes the pipe or dies, however it dies; signals meant for the whole group are left to
@@ -15,29 +15,27 @@ import traceback
 from typing import TYPE_CHECKING, Final
 
 from ai_decision.deciding import decide
-from ai_decision.frames import LENGTH, Answer, Failed, decode_job, encode_answer, encode_ready
+from ai_decision.frames import Answer, Failed, decode_job, encode_answer, encode_ready, take_frames
 from ai_decision.warming import warm_up
 
 if TYPE_CHECKING:
+    from io import BufferedReader, BytesIO
     from typing import BinaryIO
 
+READ_BYTES: Final = 65_536
+"""As much as a pipe holds."""
 RESERVE_SECONDS: Final = 0.03
 """A search ends so long before the deadline of its job: for the last bounded step and the way back."""
 
 
-def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
+def serve(jobs: BufferedReader | BytesIO, answers: BinaryIO) -> None:
     """Answer jobs until there are no more."""
     answers.write(encode_ready())
     answers.flush()
-    while True:
-        head = jobs.read(LENGTH.size)
-        if len(head) < LENGTH.size:
-            return
-        (length,) = LENGTH.unpack(head)
-        body = jobs.read(length)
-        if len(body) < length:
-            return
-        answers.write(encode_answer(_answer(*decode_job(body))))
+    received = bytearray()
+    while data := jobs.read1(READ_BYTES):
+        received += data
+        answers.write(b"".join([encode_answer(_answer(*decode_job(job))) for job in take_frames(received)]))
         answers.flush()
 
 
@@ -59,7 +57,7 @@ def main() -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         warm_up()
-        serve(sys.stdin.buffer, answers)
+        serve(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), answers)
     except BrokenPipeError:
         # The front went away in the middle of an answer; nobody waits for it.
         os._exit(0)

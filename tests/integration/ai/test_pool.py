@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from ai_decision import process
 from ai_decision.frames import Chosen, Failed
 from ai_decision.pool import DecisionTimeout, WorkerPool, WorkersLost
-from ai_decision.queue import QueueFull
+from ai_decision.queue import TOGETHER, QueueFull
 from rami_kit.metrics import AiMetrics
 from support.waiting import eventually
 
@@ -155,6 +155,51 @@ async def test_a_worker_that_dies_is_replaced_and_its_decision_made_by_another(t
         assert pool.restarts() == 1
         assert pool.pool.pids != before
         assert len(pool.pool.pids) == 1
+
+
+async def test_quick_decisions_of_a_moment_go_to_one_worker_together(tmp_path: Path) -> None:
+    async with pool_of(tmp_path, workers=2) as pool:
+        together = await asyncio.gather(*[pool.ask("pid", quick=True) for _ in range(TOGETHER)])
+        assert len(set(together)) == 1
+        apart = await asyncio.gather(*[pool.ask("pid") for _ in range(2)])
+        assert set(apart) == {Chosen(pid) for pid in pool.pool.pids}
+        more = await asyncio.gather(*[pool.ask(f"index {number}", quick=True) for number in range(TOGETHER + 1)])
+        assert more == [Chosen(number) for number in range(TOGETHER + 1)]
+        assert pool.pool.busy == 0
+        assert pool.metrics.queue_depth.labels().value == 0
+
+
+async def test_of_decisions_that_a_worker_has_together_only_the_one_to_blame_is_given_up(tmp_path: Path) -> None:
+    async with pool_of(tmp_path) as pool:
+        tasks = [pool.submit(text, quick=True) for text in ("index 1", "die", "index 2", "index 3")]
+        with pytest.raises(WorkersLost):
+            await tasks[1]
+        assert [await task for task in tasks if task is not tasks[1]] == [Chosen(1), Chosen(2), Chosen(3)]
+        assert pool.restarts() == 2, "with the rest apart from it, it is the only one that was tried twice"
+
+
+async def test_a_decision_that_was_left_among_others_is_not_tried_again(tmp_path: Path) -> None:
+    async with pool_of(tmp_path) as pool:
+        left = pool.submit("mark a", quick=True)
+        other = pool.submit("index 1", quick=True)
+        await eventually((tmp_path / "a").exists, "both have been begun")
+        assert pool.pool.busy == 2
+        left.cancel()
+        os.kill(pool.pool.pids[0], signal.SIGKILL)
+        assert await other == Chosen(1)
+        assert pool.pool.busy == 0
+
+
+async def test_as_many_as_workers_and_queue_hold_are_taken_at_once(tmp_path: Path) -> None:
+    async with pool_of(tmp_path, workers=2, queue_limit=2) as pool:
+        tasks = [pool.submit(f"mark {name}") for name in "abcd"]
+        refused = pool.submit("index 1")
+        with pytest.raises(QueueFull):
+            await refused
+        for name in "abcd":
+            await eventually((tmp_path / name).exists, f"a worker has begun {name}")
+            await pool.release(name)
+        assert await asyncio.gather(*tasks) == [Chosen(0)] * 4
 
 
 async def test_a_decision_that_was_begun_goes_before_those_that_were_not(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ai_decision.frames import (
     encode_answer,
     encode_job,
     encode_ready,
+    take_frames,
 )
 
 
@@ -43,6 +44,19 @@ def test_answers_round_trip(answer: Answer) -> None:
     decoded = decode_answer(body_of(encode_answer(answer)))
     assert decoded == answer
     assert type(decoded) is type(answer)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_frames_are_taken_when_they_have_come_whole(size: int) -> None:
+    sent = b"".join([encode_job(b"x" * length, 1.0) for length in (0, 5, 300)])
+    received = bytearray()
+    frames = []
+    for begin in range(0, len(sent), size):
+        received += sent[begin : begin + size]
+        frames += take_frames(received)
+
+    assert [len(decode_job(frame)[0]) for frame in frames] == [0, 5, 300]
+    assert not received
 
 
 def test_ready_is_no_answer() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ai_decision.queue import FAIR_SHARE, DecisionQueue, Job, QueueFull
+from ai_decision.queue import FAIR_SHARE, TOGETHER, DecisionQueue, Job, QueueFull
 
 
 def job(name: str, *, people: bool = True, quick: bool = False) -> Job:
@@ -11,8 +11,8 @@ def job(name: str, *, people: bool = True, quick: bool = False) -> Job:
 
 def taken(queue: DecisionQueue) -> list[str]:
     order = []
-    while (next_job := queue.take()) is not None:
-        order.append(next_job.request.decode())
+    while jobs := queue.take():
+        order += [job.request.decode() for job in jobs]
     return order
 
 
@@ -40,15 +40,50 @@ async def test_equals_come_in_order() -> None:
     assert taken(queue) == ["again", "0", "1", "2", "3", "4"]
 
 
+async def test_quick_jobs_are_taken_together_and_others_one_by_one() -> None:
+    queue = DecisionQueue(100)
+    for number in range(TOGETHER + 2):
+        queue.add(job(f"quick {number}", quick=True))
+    queue.add(job("slow"))
+    queue.add(job("slower"))
+
+    assert [len(queue.take()) for _ in range(4)] == [TOGETHER, 2, 1, 1]
+    assert queue.take() == []
+
+
+async def test_a_job_that_a_worker_has_died_of_is_taken_alone() -> None:
+    queue = DecisionQueue(100)
+    for name in ("new", "newer"):
+        queue.add(job(name, quick=True))
+    for name in ("again", "first again"):
+        tried = job(name, quick=True)
+        tried.attempts = 1
+        queue.put_back(tried)
+
+    together = [[job.request.decode() for job in queue.take()] for _ in range(3)]
+    assert together == [["first again"], ["again"], ["new", "newer"]]
+
+
+async def test_together_with_quick_jobs_nothing_starves() -> None:
+    queue = DecisionQueue(100)
+    queue.add(job("bots", people=False, quick=True))
+    taken: list[Job] = []
+    while not taken or taken[-1].people:
+        while len(queue) < TOGETHER:
+            queue.add(job("people", quick=True))
+        taken += queue.take()
+        assert len(taken) <= FAIR_SHARE
+    assert len(taken) == FAIR_SHARE
+
+
 async def test_nothing_starves_while_people_keep_coming() -> None:
     queue = DecisionQueue(100)
     queue.add(job("bots", people=False))
     turns = 0
     while True:
-        queue.add(job("people", quick=True))
+        queue.add(job("people"))
         turns += 1
-        next_job = queue.take()
-        assert next_job is not None
+        (next_job,) = queue.take()
         if not next_job.people:
             break
         assert turns <= FAIR_SHARE
