@@ -22,6 +22,8 @@ from rami_kit.tracing import span
 from rami_wire import encode_actions, encode_field, encode_view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from game_state.bot_roster import BotRoster
     from game_state.decision_client import DecisionSource
     from game_state.room import Room
@@ -79,7 +81,7 @@ class Decider:
         """The action of a bot in the seat to move. Always legal in the room as it is given."""
         match = room.current_match()
         legal = legal_actions(match, seat)
-        request = decision_request(room, seat, bot, self._policy_seed(room, seat))
+        request = decision_request(room, seat, legal, bot, self._policy_seed(room, seat))
         limit = room.options.turn_limit_ms
         began = time.monotonic()
         give_up_at = began + limit / 1000 / SHARE_OF_TURN if limit else math.inf
@@ -139,14 +141,12 @@ class Decider:
         return int.from_bytes(hmac.digest(self._policy_key, place, "sha256")[:8])
 
 
-def decision_request(room: Room, seat: int, bot: str, policy_seed: int) -> decision_service_pb2.DecideRequest:
-    """What the AI service is asked for the seat to move: made of what the seat sees, and nothing else."""
-    match = room.current_match()
-    request = decision_service_pb2.DecideRequest(
+def decision_request(room: Room, seat: int, legal: Sequence[Action], bot: str, policy_seed: int) -> bytes:
+    """The serialized DecideRequest for the seat to move: made of what the seat sees, and nothing else."""
+    asked = decision_service_pb2.DecideRequest(
         bot=bot,
         policy_seed=policy_seed,
         service_class=_PEOPLE if room.people() else _BOTS_ONLY,
     )
-    view = encode_field(_VIEW, encode_view(seat_view(match, seat)))
-    request.MergeFromString(view + encode_actions(legal_actions(match, seat), _LEGAL_ACTIONS))
-    return request
+    view = encode_field(_VIEW, encode_view(seat_view(room.current_match(), seat)))
+    return view + encode_actions(legal, _LEGAL_ACTIONS) + asked.SerializeToString()

@@ -40,8 +40,10 @@ _log = logging.getLogger(__name__)
 class DecisionSource(Protocol):
     """Whom decisions are asked of."""
 
-    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float, tried: set[str]) -> Answer:
-        """One answer within some seconds. The address that is asked is added to `tried`, and one in it avoided."""
+    async def ask(self, request: bytes, seconds: float, tried: set[str]) -> Answer:
+        """One answer to a serialized DecideRequest within some seconds. The address that is asked is added to `tried`,
+        and one in it avoided.
+        """
 
 
 class Place(NamedTuple):
@@ -101,7 +103,7 @@ class DecisionClient:
             await self._look_up()
             await asyncio.sleep(LOOK_UP_SECONDS)
 
-    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float, tried: set[str]) -> Answer:
+    async def ask(self, request: bytes, seconds: float, tried: set[str]) -> Answer:
         """See DecisionSource."""
         give_up_at = time.monotonic() + seconds
         if not self._looked_up.is_set():

@@ -1,6 +1,7 @@
 """One address of a decision service: its connection, the stream over it, and what is open there.
 
-Requests that wait to be sent share a message where the service reads such, since messages are what costs.
+Requests come encoded and are never parsed here. Those that wait to be sent share a message where the service reads
+such, since messages are what costs.
 
 A stream carries the token it was opened with, so another is opened before that ends, and the older one is half-closed:
 what is open there is answered first. Nothing but the stream's own tasks reads or writes it, because a gRPC stream whose
@@ -13,7 +14,7 @@ import asyncio
 import itertools
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import grpc
 import grpc.aio
@@ -22,11 +23,14 @@ from rami.ai.v1 import decision_service_pb2, decision_service_pb2_grpc
 from rami_kit.channels import close_channels
 from rami_kit.errors import retry_seconds, status_of
 from rami_kit.tracing import trace_parent, traced
+from rami_wire import encode_field
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Sequence
 
     from rami_kit.auth import ServiceTokens
+
+    _Call = grpc.aio.StreamStreamCall[Any, decision_service_pb2.DecideManyResponse]
 
 STREAM_SECONDS: Final = 20.0
 """How long a stream is used: tokens are good for half a minute at least when they are shown."""
@@ -52,6 +56,10 @@ class Answer(NamedTuple):
 
 
 UNAVAILABLE: Final = "unavailable"
+_SERVICE: Final = decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"].full_name
+_REQUEST_FIELDS: Final = decision_service_pb2.DecideManyRequest.DESCRIPTOR.fields_by_name
+_REQUEST: Final = _REQUEST_FIELDS["request"].number
+_MORE: Final = _REQUEST_FIELDS["more"].number
 _BROKEN: Final = "broken"
 """A stream that ended while it was written to: gRPC makes INTERNAL of that, whatever the service had said."""
 _UNHEALTHY: Final = frozenset(
@@ -73,6 +81,16 @@ class DecisionPeer:
         self._stub: decision_service_pb2_grpc.DecisionServiceAsyncStub = decision_service_pb2_grpc.DecisionServiceStub(
             channel
         )
+        self._decide = channel.unary_unary(
+            f"/{_SERVICE}/Decide",
+            request_serializer=bytes,
+            response_deserializer=decision_service_pb2.DecideResponse.FromString,
+        )
+        self._decide_many = channel.stream_stream(
+            f"/{_SERVICE}/DecideMany",
+            request_serializer=bytes,
+            response_deserializer=decision_service_pb2.DecideManyResponse.FromString,
+        )
         self._tokens = tokens
         self._line: _Line | None = None
         self._lines: set[_Line] = set()
@@ -80,8 +98,8 @@ class DecisionPeer:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
-        """One answer within some seconds; never raises but when cancelled."""
+    async def ask(self, request: bytes, seconds: float) -> Answer:
+        """One answer to a serialized DecideRequest within some seconds; never raises but when cancelled."""
         self.outstanding += 1
         self._idle.clear()
         try:
@@ -118,7 +136,7 @@ class DecisionPeer:
             line.cancel()
         await close_channels(self._channel)
 
-    async def _ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+    async def _ask(self, request: bytes, seconds: float) -> Answer:
         if time.monotonic() < self._unary_until:
             return await self._ask_by_call(request, seconds)
         answer = await self._open_line().ask(request, seconds)
@@ -128,9 +146,9 @@ class DecisionPeer:
             return answer
         return await self._ask_by_call(request, seconds)
 
-    async def _ask_by_call(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+    async def _ask_by_call(self, request: bytes, seconds: float) -> Answer:
         try:
-            response: decision_service_pb2.DecideResponse | None = await self._stub.Decide(
+            response: decision_service_pb2.DecideResponse | None = await self._decide(
                 request, timeout=max(0.0, seconds), metadata=traced(self._tokens.metadata())
             )
         except grpc.aio.AioRpcError as error:
@@ -144,19 +162,14 @@ class DecisionPeer:
         if line is None or line.over or time.monotonic() - line.began >= STREAM_SECONDS:
             if line is not None:
                 line.end()
-            line = self._line = _Line(self._stub, self._tokens, self._lines)
+            line = self._line = _Line(self._decide_many(metadata=self._tokens.metadata()), self._lines)
         return line
 
 
 class _Line:
     """One stream of decisions."""
 
-    def __init__(
-        self,
-        stub: decision_service_pb2_grpc.DecisionServiceAsyncStub,
-        tokens: ServiceTokens,
-        lines: set[_Line],
-    ) -> None:
+    def __init__(self, call: _Call, lines: set[_Line]) -> None:
         self.began = time.monotonic()
         self.over = False
         """Nothing more can be asked here."""
@@ -164,8 +177,9 @@ class _Line:
         """Whether the service reads several requests in a message."""
         self._open: dict[int, asyncio.Future[Answer]] = {}
         self._ids = itertools.count(FIRST_ID)
-        self._unsent: asyncio.Queue[decision_service_pb2.DecideManyRequest | None] = asyncio.Queue()
-        self._call = stub.DecideMany(metadata=tokens.metadata())
+        self._unsent: asyncio.Queue[bytes | None] = asyncio.Queue()
+        """Serialized requests of DecideMany; None after the last."""
+        self._call = call
         self._tasks = (
             asyncio.create_task(self._write(), name="decisions-out"),
             asyncio.create_task(self._read(), name="decisions-in"),
@@ -173,17 +187,17 @@ class _Line:
         lines.add(self)
         self._tasks[1].add_done_callback(lambda _: lines.discard(self))
 
-    async def ask(self, request: decision_service_pb2.DecideRequest, seconds: float) -> Answer:
+    async def ask(self, request: bytes, seconds: float) -> Answer:
         """One answer within some seconds."""
         call_id = next(self._ids)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._open[call_id] = answer
         message = decision_service_pb2.DecideManyRequest(
-            call_id=call_id, request=request, trace_parent=trace_parent(), takes_more=call_id == FIRST_ID
+            call_id=call_id, trace_parent=trace_parent(), takes_more=call_id == FIRST_ID
         )
         message.timeout.seconds, message.timeout.nanos = divmod(max(1, round(seconds * 1e9)), 1_000_000_000)
-        self._unsent.put_nowait(message)
+        self._unsent.put_nowait(message.SerializeToString() + encode_field(_REQUEST, request))
         timer = loop.call_later(max(0.0, seconds), _end_late, answer)
         try:
             return await answer
@@ -205,21 +219,21 @@ class _Line:
     async def _write(self) -> None:
         try:
             while (message := await self._unsent.get()) is not None:
-                if self._takes_more:
-                    self._gather(message)
-                await self._call.write(message)
+                await self._call.write(self._gather(message) if self._takes_more else message)
             await self._call.done_writing()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             pass  # the reader hears why
 
-    def _gather(self, message: decision_service_pb2.DecideManyRequest) -> None:
-        """Have a request bring along what else is to be sent."""
-        while len(message.more) < MAX_MORE and not self._unsent.empty():
+    def _gather(self, message: bytes) -> bytes:
+        """A request that brings along what else is to be sent."""
+        parts = [message]
+        while len(parts) <= MAX_MORE and not self._unsent.empty():
             further = self._unsent.get_nowait()
             if further is None:
                 self._unsent.put_nowait(None)  # it was the last, and is so again
-                return
-            message.more.append(further)
+                break
+            parts.append(encode_field(_MORE, further))
+        return b"".join(parts)
 
     async def _read(self) -> None:
         outcome = UNAVAILABLE

@@ -29,6 +29,7 @@ from rami_engine import (
     SeedChain,
     cards_of,
     discard_action,
+    legal_actions,
     mask_of,
     new_chain,
     seat_view,
@@ -244,7 +245,7 @@ def seen(room: Room, player_id: str) -> list[bytes]:
     read = [message.SerializeToString(deterministic=True) for message in messages]
     if seat is not None and room.turn_seat() == seat:
         read.append(encoded_legal_actions(room, seat))
-        read.append(decision_request(room, seat, "easy", 7).SerializeToString(deterministic=True))
+        read.append(decision_request(room, seat, legal_actions(room.current_match(), seat), "easy", 7))
     return read
 
 

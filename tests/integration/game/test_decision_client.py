@@ -92,7 +92,8 @@ async def client_of(target: str, resolve: Any = None) -> AsyncIterator[DecisionC
 
 
 async def ask(client: DecisionClient, tried: set[str] | None = None, seconds: float = LONG) -> Any:
-    return await client.ask(pb.DecideRequest(bot="easy"), seconds, set() if tried is None else tried)
+    request = pb.DecideRequest(bot="easy").SerializeToString()
+    return await client.ask(request, seconds, set() if tried is None else tried)
 
 
 def target_of(bots: Sequence[Bots]) -> str:
