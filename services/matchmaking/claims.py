@@ -21,9 +21,9 @@ from rami_kit.errors import StoreUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from matchmaking.claim_records import Claim
+    from matchmaking.claim_store import ClaimStore
     from matchmaking.game_rooms import Outcome
-    from matchmaking.records import Claim
-    from matchmaking.ticket_store import TicketStore
     from rami_kit.metrics import MatchmakingMetrics
 
 ROOMS_AT_ONCE: Final = 32
@@ -57,7 +57,7 @@ class ClaimFinisher:
 
     def __init__(
         self,
-        store: TicketStore,
+        store: ClaimStore,
         rooms: RoomMaker,
         metrics: MatchmakingMetrics,
         *,

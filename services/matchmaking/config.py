@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from matchmaking.ticket_store import TicketTimes
-from matchmaking.tickets import MatchPolicy
+from matchmaking.tickets import MatchPolicy, TicketTimes
 from rami_kit.settings import Mode, ServiceSettings
 
 _BOT: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)

@@ -20,7 +20,7 @@ from rami_kit.errors import from_rpc_error, reason_name, reasons
 from rami_wire.rules import options_to_proto
 
 if TYPE_CHECKING:
-    from matchmaking.records import Claim
+    from matchmaking.claim_records import Claim
     from rami_kit.auth import ServiceTokens
 
 _Code = grpc.StatusCode

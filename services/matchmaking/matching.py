@@ -14,18 +14,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from matchmaking.claim_records import claim_of
 from matchmaking.ratings import quality_of
-from matchmaking.records import claim_of
 from matchmaking.ticket_store import EXPIRED_AT_ONCE
 from rami_kit.errors import StoreUnavailable, StoreUncertain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from matchmaking.claim_records import Claim
+    from matchmaking.claim_store import ClaimStore
     from matchmaking.claims import ClaimFinisher
     from matchmaking.game_rooms import GameRooms
     from matchmaking.queue_index import QueueIndex
-    from matchmaking.records import Claim
     from matchmaking.ticket_store import TicketStore
     from matchmaking.tickets import BotProfile, Table
     from rami_kit.metrics import MatchmakingMetrics
@@ -52,7 +53,8 @@ class MatchingLoop:
     def __init__(
         self,
         *,
-        store: TicketStore,
+        tickets: TicketStore,
+        claims: ClaimStore,
         index: QueueIndex,
         finisher: ClaimFinisher,
         rooms: GameRooms,
@@ -63,7 +65,8 @@ class MatchingLoop:
         dead_seconds: float,
     ) -> None:
         """`bots` gives the profiles with their present skills; passes come at least every `pass_seconds`."""
-        self._store = store
+        self._tickets = tickets
+        self._claims = claims
         self._index = index
         self._finisher = finisher
         self._rooms = rooms
@@ -123,7 +126,7 @@ class MatchingLoop:
             if not more:
                 await asyncio.sleep(EXPIRY_SECONDS)
             try:
-                waits = await self._store.expire()
+                waits = await self._tickets.expire()
             except StoreUnavailable:
                 more = False
                 continue  # the store's health says so already
@@ -165,7 +168,7 @@ class MatchingLoop:
             self._index.take(table.tickets)
         claims = [claim_of(table, uuid4()) for table in tables]
         # All of them leave in one batch.
-        replies = await asyncio.gather(*(self._store.claim(claim) for claim in claims), return_exceptions=True)
+        replies = await asyncio.gather(*(self._claims.claim(claim) for claim in claims), return_exceptions=True)
         failure: BaseException | None = None
         for table, claim, reply in zip(tables, claims, replies, strict=True):
             if isinstance(reply, list):

@@ -10,10 +10,9 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Final, NamedTuple
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.message import DecodeError
 
@@ -28,15 +27,14 @@ from matchmaking.record_parts import (
     store_rules,
     store_tempo,
 )
-from matchmaking.tickets import DEFAULT_TEMPO, Member, PoolKey, Tempo, Ticket
+from matchmaking.tickets import DEFAULT_TEMPO, Member, Ticket
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami.store.v1 import ticket_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from uuid import UUID
 
-    from matchmaking.tickets import Table
-    from rami_engine.rules import RuleOptions
 
 WAITING: Final = messages.TICKET_STATE_WAITING
 CLAIMED: Final = messages.TICKET_STATE_CLAIMED
@@ -48,7 +46,7 @@ OVER: Final = frozenset({MATCHED, CANCELLED, EXPIRED})
 """States that a ticket does not leave."""
 
 TICKET_FIELDS: Final = ("s", "d", "t", "b", "r", "e", "p", "x", "y", "z", "m1", "m2", "m3")
-"""The fields of a ticket's hash that TicketState is read from, see `matchmaking.scripts`."""
+"""The fields of a ticket's hash that TicketState is read from, see `matchmaking.ticket_scripts`."""
 MEMBER_FIELDS: Final = (b"m1", b"m2", b"m3")
 
 TICKETS_REMEMBERED: Final = 20_000
@@ -87,71 +85,6 @@ class TicketState:
     def seat_of(self, player_id: str) -> int:
         """The seat of a member. Trusts the caller that the ticket is matched and the player its member."""
         return self.seats[self.player_ids.index(player_id)]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedSeat:
-    """One seat of a claimed table: a ticket's or a bot's."""
-
-    ticket_id: str = ""
-    player_id: str = ""
-    name: str = ""
-    bot: str = ""
-    create_ms: int = 0
-    place: int = 0
-    """Which member of its ticket sits here, 0 for the leader."""
-
-
-class ClaimedTicket(NamedTuple):
-    """A ticket of a claimed table, with what all of its members get."""
-
-    ticket_id: str
-    player_ids: tuple[str, ...]
-    """The leader first."""
-    seats: tuple[int, ...]
-    """The seats of the members, in their order."""
-    create_ms: int
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A table that has been taken out of the queue and gets a room. What follows from its seats is made once."""
-
-    match_id: UUID
-    rules: RuleOptions
-    seats: tuple[ClaimedSeat, ...]
-    tempo: Tempo = DEFAULT_TEMPO
-
-    @cached_property
-    def key(self) -> str:
-        """The match id as the store's keys spell it: 32 hex digits."""
-        return self.match_id.hex
-
-    @property
-    def people(self) -> list[tuple[int, ClaimedSeat]]:
-        """The seats that tickets hold, with their numbers."""
-        return [(number, seat) for number, seat in enumerate(self.seats) if seat.ticket_id]
-
-    @cached_property
-    def tickets(self) -> list[ClaimedTicket]:
-        """The tickets, in the order of their first seats."""
-        grouped: dict[str, list[tuple[int, int, ClaimedSeat]]] = {}
-        for number, seat in self.people:
-            grouped.setdefault(seat.ticket_id, []).append((seat.place, number, seat))
-        return [
-            ClaimedTicket(
-                ticket_id,
-                tuple(seat.player_id for _, _, seat in sorted(rows, key=lambda row: row[0])),
-                tuple(number for _, number, _ in sorted(rows, key=lambda row: row[0])),
-                rows[0][2].create_ms,
-            )
-            for ticket_id, rows in grouped.items()
-        ]
-
-    @property
-    def pool(self) -> str:
-        """The name of the pool that the table belongs to."""
-        return PoolKey(len(self.seats), self.rules, self.tempo).name
 
 
 def _base32(digest: bytes) -> str:
@@ -312,59 +245,6 @@ def ticket_state(ticket_id: str, fields: Sequence[bytes | None]) -> TicketState:
     )
 
 
-def claim_of(table: Table, match_id: UUID) -> Claim:
-    """The claim of a table. Who sits where follows from the match id, so that waiting long wins no seat."""
-    seats = [
-        ClaimedSeat(ticket.ticket_id, member.player_id, member.name, "", ticket.create_ms, place)
-        for ticket in table.tickets
-        for place, member in enumerate(ticket.members)
-    ]
-    seats += [ClaimedSeat(bot=bot) for bot in table.bots]
-    lots = [
-        hashlib.blake2b(bytes([number]), key=match_id.bytes, digest_size=8).digest() for number in range(len(seats))
-    ]
-    order = sorted(range(len(seats)), key=lots.__getitem__)
-    return Claim(match_id, table.rules, tuple(seats[number] for number in order), table.tempo)
-
-
-def encode_claim(claim: Claim) -> bytes:
-    """The record of a claim."""
-    return ticket_pb2.StoredClaim(
-        schema=schema_for(claim.tempo),
-        match_id=claim.match_id.bytes,
-        rules=store_rules(claim.rules),
-        tempo=store_tempo(claim.tempo),
-        seats=[
-            ticket_pb2.ClaimedSeat(
-                ticket_id=seat.ticket_id,
-                player_id=seat.player_id,
-                display_name=seat.name,
-                bot=seat.bot,
-                create_ms=seat.create_ms,
-                place=seat.place,
-            )
-            for seat in claim.seats
-        ],
-    ).SerializeToString()
-
-
-def decode_claim(record: bytes) -> Claim:
-    """The claim of a record. Raises UnreadableRecord."""
-    stored = ticket_pb2.StoredClaim()
-    parse_record(stored, record, TEMPO_SCHEMA)
-    if len(stored.match_id) != 16 or not 2 <= len(stored.seats) <= 4:
-        raise UnreadableRecord("a claim without sense")
-    seats = tuple(
-        ClaimedSeat(seat.ticket_id, seat.player_id, seat.display_name, seat.bot, seat.create_ms, seat.place)
-        for seat in stored.seats
-    )
-    if any(bool(seat.ticket_id) == bool(seat.bot) for seat in seats):
-        raise UnreadableRecord("a claim without sense")
-    if not any(seat.ticket_id for seat in seats):
-        raise UnreadableRecord("a claim without people")
-    return Claim(UUID(bytes=stored.match_id), load_rules(stored.rules), seats, load_tempo(stored))
-
-
 def _decode_attributes(record: bytes) -> dict[str, str]:
     """What a leader gave; nothing where it cannot be read, for nobody else depends on it."""
     if not record:
@@ -387,17 +267,11 @@ __all__ = [
     "OVER",
     "TICKET_FIELDS",
     "WAITING",
-    "Claim",
-    "ClaimedSeat",
-    "ClaimedTicket",
     "TicketState",
     "UnreadableRecord",
-    "claim_of",
-    "decode_claim",
     "decode_member",
     "decode_ticket",
     "encode_attributes",
-    "encode_claim",
     "encode_member",
     "encode_ticket",
     "is_ticket_id",

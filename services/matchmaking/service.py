@@ -6,6 +6,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Final
 
+from matchmaking.claim_store import ClaimStore
 from matchmaking.claims import ClaimFinisher
 from matchmaking.config import MatchmakingSettings
 from matchmaking.finished_reader import FinishedReader
@@ -63,7 +64,8 @@ async def build(app: App) -> None:
     metrics = MatchmakingMetrics(app.metrics.registry)
     metrics.prepare()
 
-    tickets = TicketStore(store, settings.times, owner=secrets.token_hex(8))
+    tickets = TicketStore(store, settings.times)
+    claims = ClaimStore(store, settings.times, owner=secrets.token_hex(8))
     players = PlayerStore(
         store,
         settings.bot_skills,
@@ -82,7 +84,7 @@ async def build(app: App) -> None:
         loop.claim_ended()
 
     finisher = ClaimFinisher(
-        tickets,
+        claims,
         rooms,
         metrics,
         give_up_seconds=settings.room_give_up_seconds,
@@ -90,7 +92,8 @@ async def build(app: App) -> None:
     )
     app.add_closer(finisher.close)
     loop = MatchingLoop(
-        store=tickets,
+        tickets=tickets,
+        claims=claims,
         index=index,
         finisher=finisher,
         rooms=rooms,

@@ -1,6 +1,6 @@
 """What the scripts of a ticket's life share: its states, how it comes into and leaves the queue, who lives on it.
 
-Lua that stands before each of them; see `matchmaking.scripts` for the fields of a ticket.
+Lua that stands before each of them; see `matchmaking.ticket_scripts` for the fields of a ticket.
 """
 
 from __future__ import annotations

@@ -1,28 +1,25 @@
-"""Tickets and claims in the store: one method for every script, with its keys, times and replies.
+"""Tickets and the queue in the store: one method for every script, with its keys, times and replies.
 
 Methods raise what the store raises (StoreUnavailable, StoreUncertain, StoreError). After a lost answer all of them
-but `claim` may be repeated: what has been done already is found and not done again. A claim whose answer is lost is
-left to its lease.
+may be repeated: what has been done already is found and not done again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from matchmaking import scripts
+from matchmaking import ticket_scripts
+from matchmaking.queue_scripts import FOLLOW, SURVEY
 from matchmaking.records import (
     FORMING,
     OVER,
     TICKET_FIELDS,
     WAITING,
-    Claim,
     TicketState,
     UnreadableRecord,
-    decode_claim,
     encode_attributes,
-    encode_claim,
     encode_member,
     encode_ticket,
     ticket_state,
@@ -32,34 +29,14 @@ from rami_kit import keys
 from rami_kit.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from matchmaking.tickets import Member, Ticket
+    from matchmaking.tickets import Member, Ticket, TicketTimes
     from rami_kit.redis_store import Store
 
-CLAIM_MS: Final = 86_400_000
-"""How long a claim may wait for a game service, and its tickets with it."""
-WAITS_MS: Final = 86_400_000
-WAITS_KEPT: Final = 200
-FIRST_REST_MS: Final = 1_000
-LONGEST_REST_MS: Final = 30_000
 EXPIRED_AT_ONCE: Final = 200
 CHANGES_AT_ONCE: Final = 250
 """Taking in so many takes some milliseconds, and nobody is served meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class TicketTimes:
-    """How long things last, in ms."""
-
-    idle_ms: int = 30_000
-    """A ticket expires when it has not been read for so long."""
-    keep_ms: int = 300_000
-    """How long a ticket that is over, and what has changed in the queue, can be read."""
-    lease_ms: int = 5_000
-    """How long a claim is left to the process that made it."""
-    confirm_ms: int = 60_000
-    """How long the members of a party have to confirm."""
 
 
 class Queued(NamedTuple):
@@ -115,13 +92,11 @@ class Survey(NamedTuple):
 
 
 class TicketStore:
-    """The only way to tickets and claims."""
+    """The only way to tickets, but for what becomes of them in a claim: see `matchmaking.claim_store`."""
 
-    def __init__(self, store: Store, times: TicketTimes, owner: str) -> None:
-        """`owner` names this process in the claims it holds."""
+    def __init__(self, store: Store, times: TicketTimes) -> None:
         self._store = store
         self.times = times
-        self.owner = owner
 
     async def create(
         self,
@@ -134,7 +109,7 @@ class TicketStore:
         time of creation. `record`: that of the player which the skill is taken from; empty for none.
         """
         reply = await self._store.run(
-            scripts.CREATE,
+            ticket_scripts.CREATE,
             [
                 keys.ticket_key(ticket.ticket_id),
                 keys.live_ticket_key(ticket.player_id),
@@ -186,7 +161,7 @@ class TicketStore:
         was not named.
         """
         reply = await self._store.run(
-            scripts.CONFIRM,
+            ticket_scripts.CONFIRM,
             [
                 keys.ticket_key(ticket_id),
                 keys.live_ticket_key(member.player_id),
@@ -215,7 +190,7 @@ class TicketStore:
 
     async def _read(self, ticket_id: str, player_id: str, *, durable: bool) -> TicketState | None:
         reply = await self._store.run(
-            scripts.READ,
+            ticket_scripts.READ,
             [keys.ticket_key(ticket_id), keys.waiting_key(), keys.live_ticket_key(player_id)],
             [ticket_id, player_id, self.times.idle_ms],
             durable=durable,
@@ -225,7 +200,7 @@ class TicketStore:
     async def cancel(self, ticket_id: str, player_id: str) -> Cancelled | None:
         """Takes a player's waiting ticket out; None when the player has none with this id."""
         reply = await self._store.run(
-            scripts.CANCEL,
+            ticket_scripts.CANCEL,
             [
                 keys.ticket_key(ticket_id),
                 keys.live_ticket_key(player_id),
@@ -242,124 +217,16 @@ class TicketStore:
     async def expire(self) -> list[int]:
         """Takes out tickets that nobody has read in time; how long each had waited, in ms."""
         reply = await self._store.run(
-            scripts.EXPIRE,
+            ticket_scripts.EXPIRE,
             [keys.waiting_key(), keys.queue_changes_key()],
             [EXPIRED_AT_ONCE, self.times.keep_ms],
         )
         return [int(waited) for waited in reply]
 
-    def tell_watchers(self, claim: Claim) -> None:
-        """Has the watchers of a claim's tickets look at them. Does not wait; who does not hear of it looks later."""
-        for ticket in claim.tickets:
-            told = self._store.publish(keys.ticket_channel(), ticket.ticket_id.encode())
-            told.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-    async def claim(self, claim: Claim) -> list[str]:
-        """Takes a table out of the queue; the ids of tickets that stood in the way, empty when it is
-        claimed.
-        """
-        tickets = claim.tickets
-        reply = await self._store.run(
-            scripts.CLAIM,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waiting_key(),
-                keys.queue_changes_key(),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
-            [
-                claim.key,
-                encode_claim(claim),
-                self.owner,
-                self.times.lease_ms,
-                CLAIM_MS,
-                self.times.keep_ms,
-                *_flat((ticket.ticket_id, " ".join(ticket.player_ids)) for ticket in tickets),
-            ],
-            durable=True,
-        )
-        return [ticket_id.decode() for ticket_id in reply]
-
-    async def assign(self, claim: Claim, room_id: str) -> list[int] | None:
-        """Seats the tickets of a claim; how long each had waited, in ms. None when it was done before."""
-        tickets = claim.tickets
-        reply = await self._store.run(
-            scripts.ASSIGN,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waits_key(claim.pool),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
-            [
-                claim.key,
-                room_id,
-                self.times.keep_ms,
-                WAITS_MS,
-                WAITS_KEPT,
-                *_flat(
-                    (ticket.ticket_id, " ".join(ticket.player_ids), " ".join(map(str, ticket.seats)))
-                    for ticket in tickets
-                ),
-            ],
-            durable=True,
-        )
-        return None if reply is None else [int(waited) for waited in reply]
-
-    async def put_back(self, claim: Claim) -> int | None:
-        """Puts the tickets of a claim back into the queue; how many. None when the claim is not ours any
-        more.
-
-        Trusts the caller that no room has been created for the claim, nor ever will be.
-        """
-        tickets = claim.tickets
-        reply = await self._store.run(
-            scripts.RETURN,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waiting_key(),
-                keys.queue_changes_key(),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
-            [
-                claim.key,
-                self.owner,
-                self.times.idle_ms,
-                self.times.keep_ms,
-                FIRST_REST_MS,
-                LONGEST_REST_MS,
-                *_flat((ticket.ticket_id, " ".join(ticket.player_ids)) for ticket in tickets),
-            ],
-            durable=True,
-        )
-        return None if reply < 0 else int(reply)
-
-    async def renew(self, claim: Claim, lease_ms: int) -> bool:
-        """A new lease on an own claim; 0 ms leaves it to others. False when it is not ours any more."""
-        reply = await self._store.run(
-            scripts.RENEW,
-            [keys.claims_key(), keys.claim_key(claim.key)],
-            [claim.key, self.owner, lease_ms],
-        )
-        return bool(reply)
-
-    async def take_over(self, most: int) -> list[Claim | None]:
-        """Claims whose lease has run out, now ours; None for each that cannot be read."""
-        reply = await self._store.run(scripts.TAKE, [keys.claims_key()], [self.owner, self.times.lease_ms, most])
-        claims: list[Claim | None] = []
-        for record in reply:
-            try:
-                claims.append(decode_claim(record))
-            except UnreadableRecord:
-                claims.append(None)
-        return claims
-
     async def follow(self, last_id: bytes) -> Changes:
         """The next CHANGES_AT_ONCE changes of the queue, at most, after `last_id`."""
         reply = await self._store.run(
-            scripts.FOLLOW, [keys.queue_changes_key(), keys.waiting_key()], [last_id, CHANGES_AT_ONCE]
+            FOLLOW, [keys.queue_changes_key(), keys.waiting_key()], [last_id, CHANGES_AT_ONCE]
         )
         changes = []
         for entry_id, fields in reply[2:]:
@@ -371,7 +238,7 @@ class TicketStore:
 
     async def survey(self) -> Survey:
         """The ids of all tickets that wait or form, and the place in the stream of changes that belongs to them."""
-        ever, last_id, ids = await self._store.run(scripts.SURVEY, [keys.queue_changes_key(), keys.waiting_key()])
+        ever, last_id, ids = await self._store.run(SURVEY, [keys.queue_changes_key(), keys.waiting_key()])
         return Survey(int(ever), last_id, [ticket_id.decode("ascii", "replace") for ticket_id in ids])
 
     async def look_up(self, ticket_ids: Sequence[str]) -> list[TicketState | None]:
@@ -403,8 +270,4 @@ def _readable(ticket_id: str, fields: Sequence[bytes | None]) -> TicketState | N
         return None
 
 
-def _flat(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
-    return [value for row in rows for value in row]
-
-
-__all__ = ["Cancelled", "Changes", "QueueChange", "Queued", "Survey", "TicketStore", "TicketTimes"]
+__all__ = ["Cancelled", "Changes", "QueueChange", "Queued", "Survey", "TicketStore"]

@@ -209,6 +209,20 @@ class MatchPolicy:
         return min((moment for moment in moments if moment > after_ms), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class TicketTimes:
+    """How long things last, in ms."""
+
+    idle_ms: int = 30_000
+    """A ticket expires when it has not been read for so long."""
+    keep_ms: int = 300_000
+    """How long a ticket that is over, and what has changed in the queue, can be read."""
+    lease_ms: int = 5_000
+    """How long a claim is left to the process that made it."""
+    confirm_ms: int = 60_000
+    """How long the members of a party have to confirm."""
+
+
 class BotWishes:
     """Which bot profiles suit whom."""
 
@@ -244,4 +258,5 @@ __all__ = [
     "Table",
     "Tempo",
     "Ticket",
+    "TicketTimes",
 ]

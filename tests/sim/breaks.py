@@ -14,7 +14,7 @@ from unittest.mock import patch
 from game_state import repository
 from game_state.creation import RoomMaker
 from game_state.repository import RoomRepository
-from matchmaking import game_rooms, scripts
+from matchmaking import claim_scripts, game_rooms
 from matchmaking.claims import ClaimFinisher
 from rami.game.v1 import match_room_service_pb2 as messages
 from rami.game.v1 import room_pb2
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from game_state.room import Room
-    from matchmaking.records import Claim
+    from matchmaking.claim_records import Claim
 
 
 def claims_of_anybody() -> None:
@@ -100,10 +100,10 @@ def hasty_repeats() -> None:
 
 
 def _change(name: str, old: str, new: str) -> None:
-    script: Script = getattr(scripts, name)
+    script: Script = getattr(claim_scripts, name)
     lua = script.lua.decode()
     assert lua.count(old) == 1, f"the script no longer has {old!r}"
-    game._replace_in(scripts, name, Script(script.name, lua.replace(old, new), finds_keys=script.finds_keys))
+    game._replace_in(claim_scripts, name, Script(script.name, lua.replace(old, new), finds_keys=script.finds_keys))
 
 
 _TABLE = (*game.BREAKS, hasty_repeats)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from matchmaking.scripts import ASSIGN, CLAIM
+from matchmaking.claim_scripts import ASSIGN, CLAIM
 from rami.game.v1 import game_service_pb2 as game
 from rami.matchmaking.v1 import matchmaking_service_pb2 as pb
 from support.chaos_faults import Deed, Fault, FaultTrap, Point, Striker

@@ -11,7 +11,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from matchmaking.scripts import ASSIGN, CLAIM, CONFIRM, CREATE, RETURN, TAKE
+from matchmaking.claim_scripts import ASSIGN, CLAIM, RETURN, TAKE
+from matchmaking.ticket_scripts import CONFIRM, CREATE
 from support.chaos_processes import BOTS, GAME, MATCHMAKING, ChaosProcess, Nursery
 from support.chaos_proxy import NOBODY, AnswerProxy, Proxy
 from support.chaos_store_proxy import StoreProxy

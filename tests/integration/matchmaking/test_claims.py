@@ -11,9 +11,10 @@ import grpc
 import grpc.aio
 import pytest
 
+from matchmaking.claim_records import Claim, ClaimedSeat
+from matchmaking.claim_store import ClaimStore
 from matchmaking.game_rooms import Created, GameRooms, NotSent, Outcome, Refused, Unknown
-from matchmaking.records import Claim, ClaimedSeat
-from matchmaking.ticket_store import TicketStore, TicketTimes
+from matchmaking.tickets import TicketTimes
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import RuleOptions
 from rami_kit import keys
@@ -44,7 +45,7 @@ class Dead:
     def __init__(self, replica: Replica) -> None:
         """A lease that runs out when a test says so."""
         store = replica.app.require_store()
-        self.store = TicketStore(store, TicketTimes(lease_ms=3_600_000), owner="dead")
+        self.store = ClaimStore(store, TicketTimes(lease_ms=3_600_000), owner="dead")
         self.ann, self.bob = Player("ann"), Player("bob")
         self.tickets: list[messages.Ticket] = []
 

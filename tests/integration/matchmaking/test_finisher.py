@@ -9,10 +9,11 @@ from uuid import uuid4
 
 import pytest
 
+from matchmaking.claim_records import Claim, ClaimedSeat
+from matchmaking.claim_store import ClaimStore
 from matchmaking.claims import MOST_DEFECTS, RESUME_SECONDS, ClaimFinisher
 from matchmaking.game_rooms import Created, NotSent, Outcome, Refused, Unknown
-from matchmaking.records import Claim, ClaimedSeat
-from matchmaking.ticket_store import TicketStore, TicketTimes
+from matchmaking.tickets import TicketTimes
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import RuleOptions
 from rami_kit.errors import StoreUncertain
@@ -51,12 +52,12 @@ class ScriptedRooms:
 @contextlib.asynccontextmanager
 async def finisher_with(
     store_url: str, rooms: ScriptedRooms, *, give_up_seconds: float = 0.0
-) -> AsyncIterator[tuple[ClaimFinisher, TicketStore]]:
+) -> AsyncIterator[tuple[ClaimFinisher, ClaimStore]]:
     metrics = Metrics()
     store = await Store.connect(make_settings(ServiceSettings, store_url, redis_timeout_seconds=20), metrics)
-    tickets = TicketStore(store, TicketTimes(), owner="finisher")
+    claims = ClaimStore(store, TicketTimes(), owner="finisher")
     finisher = ClaimFinisher(
-        tickets,
+        claims,
         rooms,
         MatchmakingMetrics(metrics.registry),
         give_up_seconds=give_up_seconds,
@@ -64,19 +65,19 @@ async def finisher_with(
     )
     resuming = asyncio.create_task(finisher.resume_forever())
     try:
-        yield finisher, tickets
+        yield finisher, claims
     finally:
         resuming.cancel()
         await finisher.close()
         await store.close()
 
 
-async def claim_of_one(idle: Replica, tickets: TicketStore) -> tuple[Claim, messages.Ticket, Player]:
+async def claim_of_one(idle: Replica, claims: ClaimStore) -> tuple[Claim, messages.Ticket, Player]:
     ann = Player("ann")
     ticket = await ann.create(idle, bots_allowed=True)
     seats = (ClaimedSeat(ticket.ticket_id, ann.player_id, "Ann"), ClaimedSeat(bot="easy"))
     claim = Claim(uuid4(), RuleOptions(), seats)
-    assert await tickets.claim(claim) == []
+    assert await claims.claim(claim) == []
     return claim, ticket, ann
 
 
@@ -103,9 +104,9 @@ async def test_players_go_back_only_when_there_is_certainly_no_room(
     calls, state = ends
     async with (
         running_replica(store_url, AWAY) as idle,
-        finisher_with(store_url, scripted, give_up_seconds=give_up_seconds) as (finisher, tickets),
+        finisher_with(store_url, scripted, give_up_seconds=give_up_seconds) as (finisher, claims),
     ):
-        claim, ticket, ann = await claim_of_one(idle, tickets)
+        claim, ticket, ann = await claim_of_one(idle, claims)
         finisher.start(claim, fresh=fresh)
         finisher.start(claim, fresh=fresh)  # twice is once
         await eventually(lambda: scripted.calls == calls and len(finisher) == 0, "the claim is finished")
@@ -115,10 +116,10 @@ async def test_players_go_back_only_when_there_is_certainly_no_room(
 async def test_a_claim_that_another_has_taken_over_is_let_go(store_url: str) -> None:
     scripted = ScriptedRooms(Unknown("UNAVAILABLE", defect=False))
     scripted.ready = False  # so that it does not take over itself what has no lease for a moment
-    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, tickets):
-        claim, ticket, ann = await claim_of_one(idle, tickets)
-        other = TicketStore(idle.app.require_store(), TicketTimes(lease_ms=60_000), owner="other")
-        assert await tickets.renew(claim, 0)
+    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, claims):
+        claim, ticket, ann = await claim_of_one(idle, claims)
+        other = ClaimStore(idle.app.require_store(), TicketTimes(lease_ms=60_000), owner="other")
+        assert await claims.renew(claim, 0)
         assert await other.take_over(10) == [claim]
         scripted.ready = True
         finisher.start(claim, fresh=True)
@@ -131,9 +132,9 @@ async def test_a_claim_that_another_has_taken_over_is_let_go(store_url: str) -> 
 async def test_claims_are_not_taken_over_while_the_game_service_is_out_of_reach(store_url: str) -> None:
     scripted = ScriptedRooms(Created("p0-room"))
     scripted.ready = False
-    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, tickets):
-        claim, ticket, ann = await claim_of_one(idle, tickets)
-        assert await tickets.renew(claim, 0)
+    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, claims):
+        claim, ticket, ann = await claim_of_one(idle, claims)
+        assert await claims.renew(claim, 0)
         await asyncio.sleep(RESUME_SECONDS * 2)
         assert (await ann.get(idle, ticket.ticket_id)).state == CLAIMED
         scripted.ready = True
@@ -145,9 +146,9 @@ async def test_a_store_that_is_away_for_a_moment_does_not_lose_the_claim(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted = ScriptedRooms(Created("p0-room"))
-    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, tickets):
-        claim, ticket, ann = await claim_of_one(idle, tickets)
-        assign, failures = tickets.assign, [StoreUncertain(), StoreUncertain()]
+    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, claims):
+        claim, ticket, ann = await claim_of_one(idle, claims)
+        assign, failures = claims.assign, [StoreUncertain(), StoreUncertain()]
 
         async def failing(a_claim: Claim, room_id: str) -> list[int] | None:
             answer = await assign(a_claim, room_id)
@@ -155,7 +156,7 @@ async def test_a_store_that_is_away_for_a_moment_does_not_lose_the_claim(
                 raise failures.pop()  # it was applied, and the answer is lost
             return answer
 
-        monkeypatch.setattr(tickets, "assign", failing)
+        monkeypatch.setattr(claims, "assign", failing)
         finisher.start(claim, fresh=True)
         await eventually(lambda: len(finisher) == 0, "the claim is finished")
         assert (await ann.get(idle, ticket.ticket_id)).state == MATCHED

@@ -10,11 +10,13 @@ from uuid import uuid4
 
 import pytest
 
+from matchmaking.claim_records import Claim, ClaimedSeat
+from matchmaking.claim_store import ClaimStore
 from matchmaking.matcher import Matcher
 from matchmaking.queue_index import QueueIndex
-from matchmaking.records import Claim, ClaimedSeat, ticket_id_for
-from matchmaking.ticket_store import CHANGES_AT_ONCE, Queued, TicketStore, TicketTimes
-from matchmaking.tickets import MatchPolicy, Member, Tempo, Ticket
+from matchmaking.records import ticket_id_for
+from matchmaking.ticket_store import CHANGES_AT_ONCE, Queued, TicketStore
+from matchmaking.tickets import MatchPolicy, Member, Tempo, Ticket, TicketTimes
 from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_engine.rules import RuleOptions
 from rami_kit import keys
@@ -38,7 +40,8 @@ class Bench:
     """A queue and an index of it, without a loop."""
 
     def __init__(self, store: Store) -> None:
-        self.tickets = TicketStore(store, TicketTimes(), owner="bench")
+        self.tickets = TicketStore(store, TicketTimes())
+        self.claims = ClaimStore(store, TicketTimes(), owner="bench")
         self.unreadable = Counter()
         self.index = self.new_index()
 
@@ -129,9 +132,9 @@ async def test_the_index_follows_what_comes_and_goes(store_url: str) -> None:
         await bench.tickets.cancel(ann.ticket_id, "ann")
         assert await bench.seen() == {"bob"}
         claim = Claim(uuid4(), RuleOptions(), (ClaimedSeat(bob.ticket_id, "bob", "bob"), ClaimedSeat(bot="easy")))
-        await bench.tickets.claim(claim)
+        await bench.claims.claim(claim)
         assert await bench.seen() == set()
-        assert await bench.tickets.put_back(claim) == 1
+        assert await bench.claims.put_back(claim) == 1
         assert await bench.seen() == {"bob"}
         (back,) = bench.index.matcher
         assert back == replace(bob, not_before_ms=back.not_before_ms)
@@ -234,16 +237,16 @@ async def test_a_claim_that_fails_loses_nobody(
     failure: type[Exception],
     applied: bool,
 ) -> None:
-    claim, failures = TicketStore.claim, [failure()]
+    claim, failures = ClaimStore.claim, [failure()]
 
-    async def failing(self: TicketStore, a_claim: Claim) -> list[str]:
+    async def failing(self: ClaimStore, a_claim: Claim) -> list[str]:
         if failures:
             if applied:
                 assert await claim(self, a_claim) == []
             raise failures.pop()
         return await claim(self, a_claim)
 
-    monkeypatch.setattr(TicketStore, "claim", failing)
+    monkeypatch.setattr(ClaimStore, "claim", failing)
     async with running_replica(store_url, rooms.target, claim_lease_seconds=0.3) as replica:
         tickets = await asyncio.gather(Player("ann").play(replica), Player("bob").play(replica))
         assert [ticket.state for ticket in tickets] == [MATCHED, MATCHED]

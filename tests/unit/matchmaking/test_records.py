@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchmaking import records
+from matchmaking import claim_records, records
 from matchmaking.game_rooms import room_request
 from matchmaking.tickets import (
     DEFAULT_TEMPO,
@@ -63,8 +63,8 @@ def test_tickets_come_back_as_they_went(ticket: Ticket) -> None:
 )
 def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, tempo: Tempo, match_id: UUID) -> None:
     seats = max(2, len(crowd))
-    claim = records.claim_of(Table(seats, rules, tuple(crowd), ("easy",) * (seats - len(crowd)), tempo), match_id)
-    assert records.decode_claim(records.encode_claim(claim)) == claim
+    claim = claim_records.claim_of(Table(seats, rules, tuple(crowd), ("easy",) * (seats - len(crowd)), tempo), match_id)
+    assert claim_records.decode_claim(claim_records.encode_claim(claim)) == claim
     assert sorted(seat.player_id for seat in claim.seats if not seat.bot) == sorted(one.player_id for one in crowd)
     assert [number for number, _ in claim.people] == sorted(number for number, _ in claim.people)
 
@@ -72,16 +72,16 @@ def test_claims_come_back_as_they_went(crowd: list[Ticket], rules: RuleOptions, 
 def test_who_sits_first_is_left_to_the_match_id() -> None:
     crowd = [plain(ticket_id=name * 26) for name in "abcd"]
     table = Table(4, RuleOptions(), tuple(crowd), ())
-    firsts = {records.claim_of(table, uuid4()).seats[0].ticket_id for _ in range(100)}
+    firsts = {claim_records.claim_of(table, uuid4()).seats[0].ticket_id for _ in range(100)}
     assert len(firsts) == 4
     match_id = uuid4()
-    assert records.claim_of(table, match_id) == records.claim_of(table, match_id)
+    assert claim_records.claim_of(table, match_id) == claim_records.claim_of(table, match_id)
 
 
 def test_the_room_of_a_claim_is_always_asked_for_in_the_same_words() -> None:
-    claim = records.claim_of(Table(3, RuleOptions(50, ace_high=True), (plain(),), ("hard", "hard")), uuid4())
+    claim = claim_records.claim_of(Table(3, RuleOptions(50, ace_high=True), (plain(),), ("hard", "hard")), uuid4())
     request = room_request(claim)
-    assert request == room_request(records.decode_claim(records.encode_claim(claim)))
+    assert request == room_request(claim_records.decode_claim(claim_records.encode_claim(claim)))
     assert request.match_id == str(claim.match_id)
     assert request.options.seats == 3
     assert request.options.visibility == room_pb2.VISIBILITY_PRIVATE
@@ -91,11 +91,11 @@ def test_the_room_of_a_claim_is_always_asked_for_in_the_same_words() -> None:
 
 
 def test_the_room_of_a_claim_plays_at_its_tempo_and_is_asked_for_without_a_word_of_the_usual_one() -> None:
-    usual = room_request(records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",)), uuid4())).options
+    usual = room_request(claim_records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",)), uuid4())).options
     assert not usual.HasField("turn_time_limit")
     assert not usual.HasField("round_interval")
     other = Table(2, RuleOptions(), (plain(),), ("easy",), Tempo(0, 4500))
-    options = room_request(records.claim_of(other, uuid4())).options
+    options = room_request(claim_records.claim_of(other, uuid4())).options
     assert options.HasField("turn_time_limit")
     assert options.turn_time_limit.ToMilliseconds() == 0, "no limit, which is not the same as none named"
     assert options.round_interval.ToMilliseconds() == 4500
@@ -104,9 +104,9 @@ def test_the_room_of_a_claim_plays_at_its_tempo_and_is_asked_for_without_a_word_
 def test_builds_that_know_of_no_tempo_leave_those_with_one_out() -> None:
     for tempo, schema in ((DEFAULT_TEMPO, 1), (Tempo(1000), 2), (Tempo(round_interval_ms=1), 2)):
         ticket = ticket_pb2.StoredTicket.FromString(records.encode_ticket(plain(tempo=tempo)))
-        claim = records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",), tempo), uuid4())
+        claim = claim_records.claim_of(Table(2, RuleOptions(), (plain(),), ("easy",), tempo), uuid4())
         assert ticket.schema == schema
-        assert ticket_pb2.StoredClaim.FromString(records.encode_claim(claim)).schema == schema
+        assert ticket_pb2.StoredClaim.FromString(claim_records.encode_claim(claim)).schema == schema
 
 
 def test_pools_and_wishes_of_another_tempo_are_others() -> None:
@@ -166,15 +166,15 @@ def test_claims_without_sense_are_unreadable(changes: dict[str, Any]) -> None:
         "rules": ticket_pb2.StoredRules(target_score=100),
         "seats": [ticket_pb2.ClaimedSeat(ticket_id="t"), ticket_pb2.ClaimedSeat(bot="easy")],
     }
-    records.decode_claim(ticket_pb2.StoredClaim(**whole).SerializeToString())
+    claim_records.decode_claim(ticket_pb2.StoredClaim(**whole).SerializeToString())
     with pytest.raises(records.UnreadableRecord):
-        records.decode_claim(ticket_pb2.StoredClaim(**(whole | changes)).SerializeToString())
+        claim_records.decode_claim(ticket_pb2.StoredClaim(**(whole | changes)).SerializeToString())
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_record_or_unreadable(raw: bytes) -> None:
-    for decode in (lambda: records.decode_ticket("t", raw, 1, 0), lambda: records.decode_claim(raw)):
+    for decode in (lambda: records.decode_ticket("t", raw, 1, 0), lambda: claim_records.decode_claim(raw)):
         try:
             decode()
         except records.UnreadableRecord as error:
@@ -239,8 +239,8 @@ def test_every_member_of_a_party_gets_the_own_seat() -> None:
     party = (Member("ann", "Ann", 900.0), Member("bob", "Bob", 1000.0))
     pair = plain(player_id="ann", player_counts=(3,), party=party)
     other = plain(ticket_id="b" * 26, player_id="cid", player_counts=(3,))
-    claim = records.claim_of(Table(3, RuleOptions(), (pair, other), ()), UUID(int=7, version=4))
-    claim = records.decode_claim(records.encode_claim(claim))
+    claim = claim_records.claim_of(Table(3, RuleOptions(), (pair, other), ()), UUID(int=7, version=4))
+    claim = claim_records.decode_claim(claim_records.encode_claim(claim))
     assert sorted(seat.player_id for seat in claim.seats) == ["ann", "bob", "cid"]
     by_id = {ticket.ticket_id: ticket for ticket in claim.tickets}
     assert by_id["a" * 26].player_ids == ("ann", "bob")
