@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from matchmaking.claim_records import claim_of
 from matchmaking.ratings import quality_of
-from matchmaking.ticket_store import EXPIRED_AT_ONCE
 from rami_kit.errors import StoreUnavailable, StoreUncertain
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from matchmaking.claims import ClaimFinisher
     from matchmaking.game_rooms import GameRooms
     from matchmaking.queue_index import QueueIndex
-    from matchmaking.ticket_store import TicketStore
     from matchmaking.tickets import BotProfile, Table
     from rami_kit.metrics import MatchmakingMetrics
     from rami_kit.redis_store import StoreClock
@@ -42,7 +40,6 @@ PAUSE_SHARE: Final = 19
 """After a pass so many times the processor time that the event loop has used meanwhile is left to others, within the
 two above, however many tickets come: who makes a table complete waits little for the next pass where little is to do.
 """
-EXPIRY_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +50,6 @@ class MatchingLoop:
     def __init__(
         self,
         *,
-        tickets: TicketStore,
         claims: ClaimStore,
         index: QueueIndex,
         finisher: ClaimFinisher,
@@ -65,7 +61,6 @@ class MatchingLoop:
         dead_seconds: float,
     ) -> None:
         """`bots` gives the profiles with their present skills; passes come at least every `pass_seconds`."""
-        self._tickets = tickets
         self._claims = claims
         self._index = index
         self._finisher = finisher
@@ -118,22 +113,6 @@ class MatchingLoop:
                 async with asyncio.timeout(self._pause()):
                     await self._wake.wait()
             self._wake.clear()
-
-    async def expire_forever(self) -> None:
-        """Takes out tickets that nobody asks for any more, for ever."""
-        more = False
-        while True:
-            if not more:
-                await asyncio.sleep(EXPIRY_SECONDS)
-            try:
-                waits = await self._tickets.expire()
-            except StoreUnavailable:
-                more = False
-                continue  # the store's health says so already
-            more = len(waits) == EXPIRED_AT_ONCE
-            self._metrics.ticket_events.labels("expired").inc(len(waits))
-            for waited_ms in waits:
-                self._metrics.wait_seconds.labels("0", "none", "expired").observe(waited_ms / 1000)
 
     async def make_pass(self) -> None:
         """One pass: every table that can be made now is claimed, as far as rooms keep up."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from matchmaking.claim_store import ClaimStore
 from matchmaking.claims import ClaimFinisher
 from matchmaking.config import MatchmakingSettings
+from matchmaking.expiry import expire_forever
 from matchmaking.finished_reader import FinishedReader
 from matchmaking.game_rooms import GameRooms
 from matchmaking.matcher import Matcher
@@ -92,7 +94,6 @@ async def build(app: App) -> None:
     )
     app.add_closer(finisher.close)
     loop = MatchingLoop(
-        tickets=tickets,
         claims=claims,
         index=index,
         finisher=finisher,
@@ -131,7 +132,7 @@ async def build(app: App) -> None:
     app.spawn("listen", listen)
     app.spawn("end-watches", end_watches)
     app.spawn("matching", loop.run)
-    app.spawn("expire-tickets", loop.expire_forever)
+    app.spawn("expire-tickets", partial(expire_forever, tickets, metrics))
     app.spawn("resume-claims", finisher.resume_forever)
     app.spawn("ratings", reader.run)
     app.add_check("matching", lambda: loop.alive)

@@ -57,12 +57,24 @@ local function place_of(player, ids)
   return nil
 end
 
+-- The id of a player's live ticket; a key that holds no id counts as none, and must not stop the others.
+local function live_of(player)
+  local live = redis.pcall('GET', LIVE .. player)
+  if type(live) == 'table' then
+    if not string.find(live.err, 'WRONGTYPE', 1, true) then
+      redis.call('GET', LIVE .. player)
+    end
+    return nil
+  end
+  return live
+end
+
 -- The keys of the players' live tickets, where it is this one. A script that has not been given them must look at them
 -- before it writes.
 local function keys_of_live(id, ids)
   local held = {}
   for _, player in ipairs(ids) do
-    if redis.call('GET', LIVE .. player) == id then
+    if live_of(player) == id then
       held[#held + 1] = LIVE .. player
     end
   end
@@ -128,6 +140,21 @@ local function enter(id, ids, waiting, now, due_ms)
   redis.call('PEXPIRE', waiting, SET_MS)
 end
 
+-- A waiting ticket that is due lives on for a while, whoever of its players is there.
+local function spare(id, ids, held, waiting, now, grace_ms)
+  local ends, live_ms = now + grace_ms, lifetime(grace_ms)
+  for i = 1, #ids do
+    if #ids > 1 and (tonumber(redis.call('HGET', TICKET .. id, 'a' .. i - 1)) or 0) < ends then
+      redis.call('HSET', TICKET .. id, 'a' .. i - 1, text(ends))
+    end
+  end
+  for _, key in ipairs(held) do
+    redis.call('PEXPIRE', key, live_ms, 'GT')
+  end
+  redis.call('PEXPIRE', TICKET .. id, live_ms, 'GT')
+  redis.call('ZADD', waiting, text(ends), id)
+end
+
 -- The players whose live ticket it was may queue again.
 local function release(held)
   if #held > 0 then
@@ -137,7 +164,7 @@ end
 
 -- The live ticket of a player: its id, state and fingerprint; nil for none.
 local function live_ticket(player)
-  local live = redis.call('GET', LIVE .. player)
+  local live = live_of(player)
   if live and redis.call('TYPE', TICKET .. live).ok == 'hash' then
     local found = redis.call('HMGET', TICKET .. live, 's', 'f')
     if found[1] == WAITING or found[1] == CLAIMED or found[1] == FORMING then

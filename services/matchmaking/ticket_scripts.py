@@ -194,28 +194,33 @@ EXPIRE: Final = Script(
 -- Takes out waiting tickets that a player has not asked for in time, and parties that are not complete in time.
 -- Whatever else stands in the set is dropped. While somebody looks after the set so, it stays.
 -- KEYS: waiting, changes
--- ARGV: most tickets, keep ms
+-- ARGV: most tickets, keep ms, ms that waiting tickets get once more in place of their end (0 for none)
 -- Reply: ms since creation of every ticket that has expired now
-local now = clock()
+local now, grace_ms = clock(), tonumber(ARGV[3])
 local waits = {}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(due) do
   local key = TICKET .. id
-  local found, held = {}, {}
+  local found, ids, held = {}, {}, {}
   -- A key that is no hash must not stop the others.
   if redis.call('TYPE', key).ok == 'hash' then
     found = redis.call('HMGET', key, 's', 'p', 't')
-    held = keys_of_live(id, split(found[2]))
+    ids = split(found[2])
+    held = keys_of_live(id, ids)
   end
-  redis.call('ZREM', KEYS[1], id)
-  tell_out(id, ARGV[2])
-  wake_watchers(id)
-  if found[1] == WAITING or found[1] == FORMING then
-    redis.call('HSET', key, 's', EXPIRED)
-    redis.call('HDEL', key, 'z')
-    redis.call('PEXPIRE', key, ARGV[2])
-    release(held)
-    waits[#waits + 1] = text(now - (tonumber(found[3]) or now))
+  if found[1] == WAITING and grace_ms > 0 then
+    spare(id, ids, held, KEYS[1], now, grace_ms)
+  else
+    redis.call('ZREM', KEYS[1], id)
+    tell_out(id, ARGV[2])
+    wake_watchers(id)
+    if found[1] == WAITING or found[1] == FORMING then
+      redis.call('HSET', key, 's', EXPIRED)
+      redis.call('HDEL', key, 'z')
+      redis.call('PEXPIRE', key, ARGV[2])
+      release(held)
+      waits[#waits + 1] = text(now - (tonumber(found[3]) or now))
+    end
   end
 end
 redis.call('PEXPIRE', KEYS[1], SET_MS)

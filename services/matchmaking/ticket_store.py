@@ -214,12 +214,14 @@ class TicketStore:
             return None
         return Cancelled(ticket_state(ticket_id, reply[2:]), reply[0] == 1, int(reply[1]))
 
-    async def expire(self) -> list[int]:
-        """Takes out tickets that nobody has read in time; how long each had waited, in ms."""
+    async def expire(self, *, grace_ms: int = 0) -> list[int]:
+        """Takes out tickets that nobody has read in time; how long each had waited, in ms. With a grace, those of them
+        that wait get so long once more, and only parties that are not complete in time end.
+        """
         reply = await self._store.run(
             ticket_scripts.EXPIRE,
             [keys.waiting_key(), keys.queue_changes_key()],
-            [EXPIRED_AT_ONCE, self.times.keep_ms],
+            [EXPIRED_AT_ONCE, self.times.keep_ms, grace_ms],
         )
         return [int(waited) for waited in reply]
 

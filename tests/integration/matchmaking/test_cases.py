@@ -208,7 +208,7 @@ async def test_m6_what_cannot_be_read_does_not_stop_the_loop(store_url: str, roo
         await client.hset(keys.ticket_key("b" * 26), mapping={"s": "what"})
         await client.set(keys.ticket_key("c" * 26), "no hash")
         await client.zadd(keys.waiting_key(), {letter * 26: 9e15 for letter in "abcd"})
-        async with running_replica(store_url, rooms.target) as replica:
+        async with running_replica(store_url, rooms.target, ticket_idle_seconds=4.0) as replica:
             await eventually(lambda: replica.sample("unreadable_records_total", kind="ticket") == 4, "all are seen")
             await client.xadd(keys.queue_changes_key(), {"i": "e" * 26, "d": b"\xff", "t": "1", "b": "0"})
             await client.xadd(keys.queue_changes_key(), {"i": b"\xff", "d": b"", "t": "soon"})
@@ -218,6 +218,18 @@ async def test_m6_what_cannot_be_read_does_not_stop_the_loop(store_url: str, roo
             assert replica.sample("passes_failed_total", cause="defect") == 0
             await client.zadd(keys.waiting_key(), {letter * 26: 1 for letter in "abcd"})
             await until(lambda: is_empty(client, keys.waiting_key()), "they are dropped when they expire")
+
+
+async def test_m6_a_live_ticket_that_is_none_holds_nobody_up(store_url: str, rooms: FakeMatchRooms) -> None:
+    ann, bob = Player("ann"), Player("bob")
+    async with store_client(store_url) as client, running_replica(store_url, rooms.target) as replica:
+        await client.rpush(keys.live_ticket_key(ann.player_id), "no id")
+        ticket = await ann.create(replica)
+        await client.delete(keys.live_ticket_key(ann.player_id))
+        await client.rpush(keys.live_ticket_key(ann.player_id), "no id")
+        assert (await bob.play(replica)).state == MATCHED
+        assert (await ann.get(replica, ticket.ticket_id)).state == MATCHED
+        assert replica.sample("passes_failed_total", cause="defect") == 0
 
 
 async def test_m6_a_loop_that_is_dead_for_too_long_is_not_serving(store_url: str, rooms: FakeMatchRooms) -> None:

@@ -12,7 +12,7 @@ from rami.matchmaking.v1 import matchmaking_service_pb2 as messages
 from rami_kit import keys
 from rami_kit.errors import reasons, refused
 from support.matchmaking_process import running_process
-from support.queueing import TIMEOUT, Player, next_ticket, refusal, running_replica, states_of, store_client
+from support.queueing import TIMEOUT, Player, next_ticket, refusal, running_replica, states_of, store_client, until
 from support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -211,6 +211,28 @@ async def test_a_party_all_of_whom_are_there_lives_on(
                 assert (await next_ticket(watch)).state == WAITING
             ends.append(float(await client.zscore(keys.waiting_key(), ticket_id) or 0))
         assert ends[0] < ends[2] < ends[4] < ends[6], "every second look is after one that both have had"
+
+
+async def test_who_could_reach_nobody_is_not_taken_to_have_gone(store_url: str, rooms: FakeMatchRooms) -> None:
+    """No service was there for longer than a ticket lives: those who come back to one find their tickets waiting."""
+    waiting, due = keys.waiting_key(), 1.0
+    async with store_client(store_url) as client:
+        async with running_replica(store_url, rooms.target) as before:
+            alone = await ANN.create(before, [4])
+            pair = await form(before, BOB, [CID], [4])
+        await client.zadd(waiting, {alone.ticket_id: due, pair: due})
+        await client.hset(keys.ticket_key(pair), mapping={"a0": "1", "a1": "1"})
+        async with running_replica(store_url, rooms.target) as replica:
+
+            async def are_spared() -> bool:
+                scores = await client.zmscore(waiting, [alone.ticket_id, pair])
+                return all(score is not None and score > due for score in scores)
+
+            await until(are_spared, "the tickets are given time")
+            assert (await BOB.get(replica, pair)).state == WAITING  # the other member may take longer
+            assert await are_spared()
+            assert (await ANN.get(replica, alone.ticket_id)).state == WAITING
+            assert replica.sample("tickets_total", event="expired") == 0
 
 
 async def test_a_party_whose_room_is_refused_waits_again_whole(store_url: str, rooms: FakeMatchRooms) -> None:
