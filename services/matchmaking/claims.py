@@ -35,7 +35,9 @@ LONGEST_PAUSE_SECONDS: Final = 2.0
 TOLD_AFTER_SECONDS: Final = 0.25
 """The watchers of a claim's tickets are told of it when its room takes so long."""
 MOST_DEFECTS: Final = 5
-"""A game service that answers so many times with a defect of its own will not create the room."""
+"""A game service that has answered so many times with a defect of its own, and never otherwise, will not create the
+room.
+"""
 
 _log = logging.getLogger(__name__)
 _ResultT = TypeVar("_ResultT")
@@ -72,6 +74,8 @@ class ClaimFinisher:
         self._on_finished = on_finished
         self._room_slots = asyncio.Semaphore(ROOMS_AT_ONCE)
         self._claims: dict[str, Claim] = {}
+        self._uncertain: set[str] = set()
+        """Claims whose room may be there, whatever defect the game service has now: somebody may have asked for it."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._claimed_gauge = metrics.tickets.labels("claimed")
 
@@ -83,8 +87,10 @@ class ClaimFinisher:
         if claim.key in self._claims:
             return
         self._claims[claim.key] = claim
+        if not fresh:
+            self._uncertain.add(claim.key)
         self._claimed_gauge.inc(len(claim.tickets))
-        task = asyncio.create_task(self._guard(claim, fresh=fresh), name="finish-claim")
+        task = asyncio.create_task(self._guard(claim), name="finish-claim")
         self._tasks[claim.key] = task
 
     async def resume_forever(self) -> None:
@@ -101,7 +107,10 @@ class ClaimFinisher:
                 if claim is None:
                     self._metrics.unreadable.labels("claim").inc()
                     _log.error("a claim cannot be read by this build: it is left to others")
-                elif claim.key not in self._claims:
+                elif claim.key in self._claims:
+                    # It has been away from us for a while: another may have held it, and asked for its room.
+                    self._uncertain.add(claim.key)
+                else:
                     self._metrics.claims_resumed.labels().inc()
                     self.start(claim, fresh=False)
 
@@ -115,21 +124,22 @@ class ClaimFinisher:
         # Without this they would wait for the lease to run out, and nothing worse.
         await asyncio.gather(*(self._store.renew(claim, 0) for claim in claims), return_exceptions=True)
 
-    async def _guard(self, claim: Claim, *, fresh: bool) -> None:
+    async def _guard(self, claim: Claim) -> None:
         telling = asyncio.get_running_loop().call_later(TOLD_AFTER_SECONDS, self._store.tell_watchers, claim)
         try:
-            await self._finish(claim, fresh=fresh)
+            await self._finish(claim)
         except Exception:  # noqa: BLE001 - logged whole; the claim's lease brings it back
             _log.exception("a claim could not be finished")
         finally:
             telling.cancel()
             del self._claims[claim.key], self._tasks[claim.key]
+            self._uncertain.discard(claim.key)
             self._claimed_gauge.dec(len(claim.tickets))
             self._on_finished()
 
-    async def _finish(self, claim: Claim, *, fresh: bool) -> None:
+    async def _finish(self, claim: Claim) -> None:
         began = time.monotonic()
-        sent, defects = not fresh, 0
+        defects = 0
         backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         while True:
             async with self._room_slots:
@@ -138,23 +148,32 @@ class ClaimFinisher:
                 await self._seat(claim, outcome.room_id)
                 return
             if isinstance(outcome, Unknown):
-                sent = True
                 defects += outcome.defect
-                if defects >= MOST_DEFECTS:
-                    outcome = Refused(outcome.cause)
-            if isinstance(outcome, NotSent):
-                if sent:
-                    # There may be a room. Whoever reaches the game service finds out.
-                    await self._insist(lambda: self._store.renew(claim, 0))
-                    return
-                if time.monotonic() - began >= self._give_up_seconds:
-                    outcome = Refused("UNREACHABLE")
-            if isinstance(outcome, Refused):
-                await self._put_back(claim, outcome.cause)
+                if not outcome.defect:
+                    self._uncertain.add(claim.key)
+            if isinstance(outcome, NotSent) and (defects or claim.key in self._uncertain):
+                # There may be a room. Whoever reaches the game service finds out.
+                await self._insist(lambda: self._store.renew(claim, 0))
+                return
+            cause = self._why_no_room(claim, outcome, defects, time.monotonic() - began)
+            if cause is not None:
+                await self._put_back(claim, cause)
                 return
             await asyncio.sleep(backoff.next())
             if not await self._insist(lambda: self._store.renew(claim, self._store.times.lease_ms)):
                 return  # another process has taken the claim over
+
+    def _why_no_room(self, claim: Claim, outcome: Outcome, defects: int, seconds: float) -> str | None:
+        """What has kept the room of a claim from being created, after so many answers with a defect and so long; None
+        while it may be there, or may still come.
+        """
+        if isinstance(outcome, Refused):
+            return outcome.cause
+        if isinstance(outcome, Unknown) and defects >= MOST_DEFECTS and claim.key not in self._uncertain:
+            return outcome.cause
+        if isinstance(outcome, NotSent) and seconds >= self._give_up_seconds:
+            return "UNREACHABLE"
+        return None
 
     async def _seat(self, claim: Claim, room_id: str) -> None:
         waits = await self._insist(lambda: self._store.assign(claim, room_id))

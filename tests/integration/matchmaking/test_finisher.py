@@ -21,7 +21,7 @@ from rami_kit.metrics import MatchmakingMetrics, Metrics
 from rami_kit.redis_store import Store
 from rami_kit.settings import ServiceSettings
 from rami_kit.testing import make_settings
-from support.queueing import Player, running_replica
+from support.queueing import Player, running_replica, until
 from support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -47,6 +47,19 @@ class ScriptedRooms:
     async def create(self, _claim: Claim) -> Outcome:
         self.calls += 1
         return self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
+
+
+class HeldRooms(ScriptedRooms):
+    """The same, once it may answer."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        super().__init__(*outcomes)
+        self.answer = asyncio.Event()
+
+    async def create(self, claim: Claim) -> Outcome:
+        outcome = await super().create(claim)
+        await self.answer.wait()
+        return outcome
 
 
 @contextlib.asynccontextmanager
@@ -93,6 +106,23 @@ async def claim_of_one(idle: Replica, claims: ClaimStore) -> tuple[Claim, messag
         ([Unknown("UNAVAILABLE", defect=False)] * 4 + [Created("p0-room")], True, 0.0, (5, MATCHED)),
         # A refusal is an answer, whatever was lost before.
         ([Unknown("DEADLINE_EXCEEDED", defect=False), Refused("BOT_NOT_FOUND")], True, 0.0, (2, WAITING)),
+        # So it may be where others answer with a defect then, or where another has asked before.
+        (
+            [
+                Unknown("UNAVAILABLE", defect=False),
+                *[Unknown("INTERNAL", defect=True)] * MOST_DEFECTS,
+                Created("p0-room"),
+            ],
+            True,
+            0.0,
+            (MOST_DEFECTS + 2, MATCHED),
+        ),
+        (
+            [*[Unknown("INTERNAL", defect=True)] * MOST_DEFECTS, Created("p0-room")],
+            False,
+            0.0,
+            (MOST_DEFECTS + 1, MATCHED),
+        ),
         # A defect that stays is one.
         ([Unknown("INTERNAL", defect=True)], True, 0.0, (MOST_DEFECTS, WAITING)),
     ],
@@ -127,6 +157,27 @@ async def test_a_claim_that_another_has_taken_over_is_let_go(store_url: str) -> 
         assert scripted.calls == 1
         assert (await ann.get(idle, ticket.ticket_id)).state == CLAIMED
         assert await other.renew(claim, 1000)
+
+
+async def test_a_claim_that_another_has_held_meanwhile_may_have_a_room(store_url: str) -> None:
+    scripted = HeldRooms(NotSent(), Created("p0-room"))
+    async with running_replica(store_url, AWAY) as idle, finisher_with(store_url, scripted) as (finisher, claims):
+        claim, ticket, ann = await claim_of_one(idle, claims)
+        other = ClaimStore(idle.app.require_store(), TicketTimes(lease_ms=60_000), owner="other")
+        scripted.ready = False
+        finisher.start(claim, fresh=True)
+        await eventually(lambda: scripted.calls == 1, "the room is asked for")
+        assert await claims.renew(claim, 0)
+        assert await other.take_over(10) == [claim]
+        assert await other.renew(claim, 0)  # it has asked for the room, and has let go
+        scripted.ready = True
+
+        async def is_ours() -> bool:
+            return await claims.renew(claim, claims.times.lease_ms)
+
+        await until(is_ours, "the claim is taken back")
+        scripted.answer.set()
+        assert (await ann.outcome(idle, ticket.ticket_id)).state == MATCHED
 
 
 async def test_claims_are_not_taken_over_while_the_game_service_is_out_of_reach(store_url: str) -> None:
