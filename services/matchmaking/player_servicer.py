@@ -115,14 +115,12 @@ class PlayerServicer(player_service_pb2_grpc.PlayerServiceServicer):
         first = parse_page_token(request.page_token) if request.page_token else 0
         if request.around_me and rank is not None:
             first = max(0, rank - 1 - size // 2)
-        # One more than asked for tells whether there is another page.
-        rows = await self._players.leaderboard(first, size + 1)
+        page = await self._players.leaderboard(first, size)
         response = messages.ListLeaderboardResponse()
-        for row in rows:
-            if row.rank > first + size:
-                response.next_page_token = format_page_token(first + size)
-            else:
-                response.players.add(rank=row.rank, player=player_message(row.player_id, row.record))
+        for row in page.players:
+            response.players.add(rank=row.rank, player=player_message(row.player_id, row.record))
+        if page.more:
+            response.next_page_token = format_page_token(first + size)
         if rank is not None and record is not None:
             response.own.CopyFrom(messages.RankedPlayer(rank=rank, player=player_message(caller, record)))
         return response

@@ -65,6 +65,14 @@ class Ranked(NamedTuple):
     record: PlayerRecord
 
 
+class LeaderboardPage(NamedTuple):
+    """Some places of the leaderboard, one after the other."""
+
+    players: list[Ranked]
+    more: bool
+    """There are places behind these."""
+
+
 class PlayerStore:
     """The only way to players. Methods raise what the store raises."""
 
@@ -127,18 +135,19 @@ class PlayerStore:
             if record
         ]
 
-    async def leaderboard(self, first: int, count: int) -> list[Ranked]:
-        """The players from place `first`, counted from 0. Ranks stay as they are where a record has
-        expired.
+    async def leaderboard(self, first: int, count: int) -> LeaderboardPage:
+        """`count` places from `first`, counted from 0. One whose record has expired is left out, and the ranks of the
+        others stay as they are.
         """
-        ids = await self._store.read("ZREVRANGE", keys.leaderboard_key(), first, first + count - 1)
-        names = [player_id.decode() for player_id in ids]
+        ids = await self._store.read("ZREVRANGE", keys.leaderboard_key(), first, first + count)
+        names = [player_id.decode() for player_id in ids[:count]]
         rows = await asyncio.gather(*(self._read(name) for name in names))
-        return [
+        players = [
             Ranked(first + place + 1, name, record)
             for place, (name, (record, _)) in enumerate(zip(names, rows, strict=True))
             if record is not None
         ]
+        return LeaderboardPage(players, more=len(ids) > count)
 
     async def rank_of(self, player_id: str) -> int | None:
         """A player's place on the leaderboard, from 1; None for none."""
@@ -231,4 +240,4 @@ def _decode(encoded: bytes) -> PlayerRecord:
     )
 
 
-__all__ = ["PlayerStore", "Ranked", "skill_in"]
+__all__ = ["LeaderboardPage", "PlayerStore", "Ranked", "skill_in"]

@@ -250,6 +250,23 @@ async def test_the_leaderboard_holds_the_best_alone_and_skips_who_has_gone(store
         assert [row.rank for row in rows] == sorted({row.rank for row in rows})
 
 
+async def test_the_leaderboard_has_a_next_page_also_behind_places_of_those_who_have_gone(store_url: str) -> None:
+    async with running_replica(store_url, AWAY) as replica, store_client(store_url) as client:
+        players = player_store(replica)
+        for better, worse in (("ann", "bob"), ("ann", "cid"), ("bob", "cid"), ("cid", "dan")):
+            await rate(players, better, worse)
+        order = [row.player.player_id for row in (await page(replica)).players]
+        assert len(order) == 4
+        await client.delete(*(keys.player_key(one) for one in order[1:3]))
+        seen, token, pages = [], "", 0
+        while pages == 0 or token:
+            answer = await page(replica, 1, token)
+            seen += [(row.rank, row.player.player_id) for row in answer.players]
+            token, pages = answer.next_page_token, pages + 1
+        assert seen == [(1, order[0]), (4, order[3])]
+        assert pages == 4
+
+
 @pytest.mark.parametrize(
     ("size", "token", "field"),
     [(101, "", "page_size"), (-1, "", "page_size"), (0, "nonsense!", "page_token"), (0, "AAAA", "page_token")],
