@@ -6,9 +6,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rami.game.v1 import rules_pb2, view_pb2
-from rami_engine import MAX_PLAYERS, MIN_PLAYERS, CardTrace, MalformedAction, OptionsError, Phase, SeatView, is_meld
+from rami_engine import (
+    DECK_SIZE,
+    MAX_PLAYERS,
+    MIN_PLAYERS,
+    CardTrace,
+    MalformedAction,
+    OptionsError,
+    Phase,
+    SeatView,
+    cards_of,
+    is_meld,
+)
 from rami_wire.cards import WIRE_CARDS, to_card, to_cards, to_mask
-from rami_wire.framing import encode_field
+from rami_wire.framing import encode_field, encode_varint_field, field_heads, small_fields
 from rami_wire.rules import (
     guards_from_proto,
     guards_to_proto,
@@ -23,7 +34,19 @@ from rami_wire.rules import (
 if TYPE_CHECKING:
     from rami_engine import Card, Guards, Mask, RoundResult, RuleOptions
 
-_TRACES: Final = view_pb2.SeatView.DESCRIPTOR.fields_by_name["traces"].number
+_FIELDS: Final = view_pb2.SeatView.DESCRIPTOR.fields_by_name
+_ROUND_NUMBER: Final = _FIELDS["round_number"].number
+_PHASES: Final = {phase: encode_varint_field(_FIELDS["phase"].number, phase_to_proto(phase)) for phase in Phase}
+_TURN_SEATS: Final = small_fields(_FIELDS["turn_seat"].number)
+_TURN_NUMBER: Final = _FIELDS["turn_number"].number
+_MATCH_TURNS: Final = _FIELDS["match_turns"].number
+_HAND: Final = field_heads(_FIELDS["hand"].number, DECK_SIZE)
+_HAND_SIZES: Final = field_heads(_FIELDS["hand_sizes"].number, MAX_PLAYERS)
+_STOCK_SIZES: Final = small_fields(_FIELDS["stock_size"].number)
+_DISCARDS: Final = field_heads(_FIELDS["discards"].number, DECK_SIZE)
+_PACKED_CARDS: Final = bytes(WIRE_CARDS).ljust(0x100, b"\0")
+"""Turns the bytes of card indexes into a packed field of cards: their enum values take one byte each."""
+_TRACES: Final = _FIELDS["traces"].number
 _LONGEST_TRACE: Final = 64
 """Bytes: more than the fields of a trace have together."""
 
@@ -34,25 +57,26 @@ def view_to_proto(view: SeatView) -> view_pb2.SeatView:
 
 
 def encode_view(view: SeatView) -> bytes:
-    """The serialized message of a view. What is the same in many of them is kept ready."""
-    message = view_pb2.SeatView(
-        round_number=view.round_number,
-        phase=phase_to_proto(view.phase),
-        turn_seat=view.turn or 0,
-        turn_number=view.turn_number,
-        match_turns=view.match_turns,
-        hand=to_cards(view.hand),
-        hand_sizes=view.hand_sizes,
-        stock_size=view.stock_count,
-        discards=[WIRE_CARDS[card] for card in view.discards],
-    )
+    """The serialized message of a view, put together from what is kept ready: one is made for every action of a bot."""
+    hand, hand_sizes, discards = cards_of(view.hand), view.hand_sizes, view.discards
     parts = [
         _encode_terms(view.rules_id, view.rules_version, view.players, view.viewer, view.options, view.guards),
         _encode_standing(view.scores, view.winner, view.last_result),
-        message.SerializeToString(),
-        *map(_encode_meld, enumerate(view.melds, 1)),
-        *map(_encode_trace, view.history),
+        encode_varint_field(_ROUND_NUMBER, view.round_number),
+        _PHASES[view.phase],
+        _TURN_SEATS[view.turn or 0],
+        encode_varint_field(_TURN_NUMBER, view.turn_number),
+        encode_varint_field(_MATCH_TURNS, view.match_turns),
+        _HAND_SIZES[len(hand_sizes)],
+        bytes(hand_sizes),
+        _STOCK_SIZES[view.stock_count],
     ]
+    if hand:
+        parts += (_HAND[len(hand)], bytes(hand).translate(_PACKED_CARDS))
+    if discards:
+        parts += (_DISCARDS[len(discards)], bytes(discards).translate(_PACKED_CARDS))
+    parts += map(_encode_meld, enumerate(view.melds, 1))
+    parts += map(_encode_trace, view.history)
     return b"".join(parts)
 
 

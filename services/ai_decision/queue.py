@@ -55,14 +55,15 @@ class DecisionQueue:
         }
         """By whether people wait and whether the bot is quick, in the order in which they are served."""
         self._taken = 0
+        self._waiting = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._lanes.values()))
+        return self._waiting
 
     @property
     def full(self) -> bool:
         """Whether as many decisions wait as may."""
-        return len(self) >= self._limit
+        return self._waiting >= self._limit
 
     def oldest_seconds(self) -> float:
         """How long the oldest job has waited; 0 when none waits. May be asked from another thread."""
@@ -76,10 +77,12 @@ class DecisionQueue:
                 raise QueueFull
             self._displace()
         self._lanes[job.people, job.quick].append(job)
+        self._waiting += 1
 
     def put_back(self, job: Job) -> None:
         """Let a job that had been taken wait again, before all others of its lane and whatever the limit."""
         self._lanes[job.people, job.quick].appendleft(job)
+        self._waiting += 1
 
     def take(self) -> list[Job]:
         """The jobs to do next, by one worker: some quick ones or a single other; none when none waits.
@@ -92,18 +95,17 @@ class DecisionQueue:
             if alone and jobs:
                 break
             self._taken += 1
+            self._waiting -= 1
             jobs.append(lane.popleft())
             if alone:
                 break
         return jobs
 
     def _next_lane(self) -> deque[Job] | None:
-        lanes = [lane for lane in self._lanes.values() if lane]
-        if not lanes:
-            return None
+        lanes = filter(None, self._lanes.values())
         if (self._taken + 1) % FAIR_SHARE == 0:
-            return min(lanes, key=lambda lane: lane[0].submitted)
-        return lanes[0]
+            return min(lanes, key=lambda lane: lane[0].submitted, default=None)
+        return next(lanes, None)
 
     def remove(self, job: Job) -> bool:
         """Drop a job; whether it was waiting."""
@@ -111,6 +113,7 @@ class DecisionQueue:
         if job not in lane:
             return False
         lane.remove(job)
+        self._waiting -= 1
         return True
 
     def _displace(self) -> None:
@@ -119,6 +122,7 @@ class DecisionQueue:
         if not lanes:
             raise QueueFull
         job = max(lanes, key=lambda lane: lane[-1].submitted).pop()
+        self._waiting -= 1
         if not job.answer.done():
             job.answer.set_exception(QueueFull())
 

@@ -71,7 +71,8 @@ class Decider:
         """`patience_seconds`: how long the turn of a bot waits for a service that is busy or has just gone away."""
         self._roster = roster
         self._metrics = metrics
-        self._policy_key = policy_key
+        # Copied for each seed: taking in the key is the most of what one costs.
+        self._policy_mac = hmac.new(policy_key, digestmod="sha256")
         self._timeout = timeout_seconds
         self._patience = patience_seconds
         self._away_since: dict[DecisionSource, float] = {}
@@ -85,10 +86,10 @@ class Decider:
         limit = room.options.turn_limit_ms
         began = time.monotonic()
         give_up_at = began + limit / 1000 / SHARE_OF_TURN if limit else math.inf
-        patience = self._patience * (1 if room.people() else BOTS_ONLY_PATIENCE)
         source = self._roster.source(bot)
-        cause, failures, tried = "none", 0, set[str]()
-        pause = Backoff(*BUSY_PAUSES_SECONDS)
+        cause, failures = "none", 0
+        tried: set[str] = set()
+        pause: Backoff | None = None
         while (seconds := min(give_up_at, self._absence_ends(source, began)) - time.monotonic()) > 0:
             seconds = min(seconds, self._timeout)
             asked = time.perf_counter()
@@ -101,7 +102,8 @@ class Decider:
             if cause == "ok" and place is not None:
                 self._metrics.bot_seconds.labels(bot).observe(time.perf_counter() - asked)
                 return Decision(legal[place], fallback=False)
-            if self._is_waited_for(source, cause, began, patience):
+            if self._is_waited_for(source, cause, began, room):
+                pause = pause or Backoff(*BUSY_PAUSES_SECONDS)
                 await asyncio.sleep(max(retry_after, pause.next()))
                 continue
             failures += 1
@@ -119,11 +121,11 @@ class Decider:
         elif cause != "deadline_exceeded":  # which one that only begins to come back ends with as well
             self._away_since.pop(source, None)
 
-    def _is_waited_for(self, source: DecisionSource, cause: str, began: float, patience: float) -> bool:
+    def _is_waited_for(self, source: DecisionSource, cause: str, began: float, room: Room) -> bool:
         """Whether a failure that may pass is given time to: one that says so, of a service that is not long away."""
         now = time.monotonic()
         if cause == "resource_exhausted":
-            return now - began < patience
+            return now - began < self._patience * (1 if room.people() else BOTS_ONLY_PATIENCE)
         away_since = self._away_since.get(source)
         return away_since is not None and now - away_since < self._patience
 
@@ -137,8 +139,9 @@ class Decider:
 
     def _policy_seed(self, room: Room, seat: int) -> int:
         """Breaks a bot's ties: the same for the same room, seat and version, and not to be guessed by players."""
-        place = f"{room.room_id}/{seat}/{room.version}".encode()
-        return int.from_bytes(hmac.digest(self._policy_key, place, "sha256")[:8])
+        mac = self._policy_mac.copy()
+        mac.update(f"{room.room_id}/{seat}/{room.version}".encode())
+        return int.from_bytes(mac.digest()[:8])
 
 
 def decision_request(room: Room, seat: int, legal: Sequence[Action], bot: str, policy_seed: int) -> bytes:

@@ -14,6 +14,7 @@ import asyncio
 import itertools
 import time
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import grpc
@@ -23,7 +24,7 @@ from rami.ai.v1 import decision_service_pb2, decision_service_pb2_grpc
 from rami_kit.channels import close_channels
 from rami_kit.errors import retry_seconds, status_of
 from rami_kit.tracing import trace_parent, traced
-from rami_wire import encode_field
+from rami_wire import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Sequence
@@ -58,8 +59,11 @@ class Answer(NamedTuple):
 UNAVAILABLE: Final = "unavailable"
 _SERVICE: Final = decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"].full_name
 _REQUEST_FIELDS: Final = decision_service_pb2.DecideManyRequest.DESCRIPTOR.fields_by_name
+_CALL_ID: Final = _REQUEST_FIELDS["call_id"].number
 _REQUEST: Final = _REQUEST_FIELDS["request"].number
+_TRACE_PARENT: Final = _REQUEST_FIELDS["trace_parent"].number
 _MORE: Final = _REQUEST_FIELDS["more"].number
+_TAKES_MORE: Final = encode_varint_field(_REQUEST_FIELDS["takes_more"].number, 1)
 _BROKEN: Final = "broken"
 """A stream that ended while it was written to: gRPC makes INTERNAL of that, whatever the service had said."""
 _UNHEALTHY: Final = frozenset(
@@ -193,11 +197,16 @@ class _Line:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._open[call_id] = answer
-        message = decision_service_pb2.DecideManyRequest(
-            call_id=call_id, trace_parent=trace_parent(), takes_more=call_id == FIRST_ID
-        )
-        message.timeout.seconds, message.timeout.nanos = divmod(max(1, round(seconds * 1e9)), 1_000_000_000)
-        self._unsent.put_nowait(message.SerializeToString() + encode_field(_REQUEST, request))
+        parts = [
+            encode_varint_field(_CALL_ID, call_id),
+            _encode_timeout(max(1, int(seconds * 1000))),
+            encode_field(_REQUEST, request),
+        ]
+        if call_id == FIRST_ID:
+            parts.append(_TAKES_MORE)
+        if parent := trace_parent():
+            parts.append(encode_field(_TRACE_PARENT, parent.encode()))
+        self._unsent.put_nowait(b"".join(parts))
         timer = loop.call_later(max(0.0, seconds), _end_late, answer)
         try:
             return await answer
@@ -270,6 +279,14 @@ class _Line:
                 answer.set_result(Answer(code.name.lower(), None, retry_seconds(response.error)))
             case _:
                 answer.set_result(Answer("malformed"))
+
+
+@lru_cache(maxsize=1024)
+def _encode_timeout(ms: int) -> bytes:
+    """The field of a serialized DecideManyRequest: few are given at one time, since most decisions have the same."""
+    message = decision_service_pb2.DecideManyRequest()
+    message.timeout.FromMilliseconds(ms)
+    return message.SerializeToString()
 
 
 def _end_late(answer: asyncio.Future[Answer]) -> None:
