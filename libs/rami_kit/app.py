@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import inspect
 import json
 import logging
@@ -39,6 +38,7 @@ from rami_kit.jwks import JwksError
 from rami_kit.logs import configure_logging
 from rami_kit.metrics import Metrics
 from rami_kit.metrics_page import MetricsServer, start_metrics_server
+from rami_kit.process import let_threads_finish, settle_memory
 from rami_kit.redis_store import Store, StoreClock
 from rami_kit.server import PortTakenError, bind, make_server
 from rami_kit.settings import ServiceSettings, SettingsError, describe_settings, load_settings, settings_values
@@ -65,13 +65,6 @@ MOMENT_SECONDS: Final = 0.25
 """What each step of a drain has in any case, where the grace is long enough."""
 FORCED_SECONDS: Final = 3.0
 """A process that is there so long after its grace is ended by force: a machine that is held up makes the end late."""
-COLLECT_AFTER: Final = (2_000, 2, 40)
-"""Objects that are there more than at the last look until the cyclic garbage collector looks again, and how many looks
-make one at older objects, and at all of them. Almost everything a service makes goes by its count of references alone,
-so looking rarely costs no memory to speak of: what only a look at all objects frees is at most 250,000 of them. A look
-at young objects is short, for nobody is served meanwhile, and takes more than in proportion for more of them: they have
-to be brought back into the processor's caches. A look at older ones, 6,000 here, is no longer; at all, it is rare.
-"""
 STEADY_SECONDS: Final = 30.0
 """A task that ran this long before it crashed is restarted as soon as one that crashed for the first time."""
 
@@ -362,6 +355,7 @@ def main(
             _say(json.dumps(rows, indent=2))
             return 0
         configure_logging(settings.log_level, service_name)
+        let_threads_finish()
         return uvloop.run(_run(settings, build, service_name))
     except SettingsError as error:
         return _fail(service_name, f"bad settings: {error}", EXIT_BAD_SETTINGS)
@@ -377,7 +371,7 @@ async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]
     app = App(settings, service_name)
     try:
         await app.start(build)
-        _settle_memory()
+        settle_memory()
         line = {"service": service_name, "port": app.port, "metrics_port": app.metrics_port}
         _say(json.dumps(line))
         await stop.wait()
@@ -385,15 +379,6 @@ async def _run(settings: ServiceSettings, build: Callable[[App], Awaitable[None]
     finally:
         await app.drain()
     return 0
-
-
-def _settle_memory() -> None:
-    """What is there now stays until the end: modules, descriptors, tables. The collector need not look at it again,
-    which else is most of what it does, and holds the event loop up for as long.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
 
 
 def _on_signal(stop: asyncio.Event, grace_seconds: float) -> None:
