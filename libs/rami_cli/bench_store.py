@@ -7,7 +7,6 @@ in pipelines as long as ours are, with as many bytes.
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +27,9 @@ SOME, MANY = 1_000, 100_000
 LONG_TABLES: Final = 6
 LONG: Final = 2_000
 """Actions in a room before it counts as a long one."""
+LONG_RUNS: Final = 5
+WARM_SECONDS: Final = 0.3
+"""That new rooms are played before they are measured."""
 ENDED: Final = 16
 """Matches whose logs are weighed."""
 CHUNK: Final = 2_000
@@ -188,16 +190,17 @@ async def _finished_logs(client: Any) -> list[float]:
 
 
 async def _long_rooms(game: Server, store: Server, seconds: float, figure: Figure) -> None:
-    """What an action costs at the beginning of a match, and when its room has seen thousands."""
-    async with Tables([game.target], LONG_TABLES, choose=without_end, name="long") as tables:
-        await tables.play(0.5)  # everything is warm
-        young = [await _action_cost(tables, game, store, seconds / 3) for _ in range(3)]
+    """What an action costs when its room has seen thousands, beside rooms that have just begun, in turns."""
+    async with Tables([game.target], LONG_TABLES, choose=without_end, name="long") as old:
         done = 0
         while done < LONG_TABLES * LONG:
-            done += (await tables.play(1.0)).actions
-        old = [await _action_cost(tables, game, store, seconds / 3) for _ in range(3)]
-        beside = statistics.median(cost for cost, _, _ in young)
-        for cost, _, _ in old:
+            done += (await old.play(1.0)).actions
+        for number in range(LONG_RUNS):
+            async with Tables([game.target], LONG_TABLES, choose=without_end, name=f"young-{number}") as young:
+                await young.play(WARM_SECONDS)
+                await young.settle()
+                beside, _, _ = await _action_cost(young, game, store, seconds / 3)
+            cost, _, _ = await _action_cost(old, game, store, seconds / 3)
             figure.add(cost * MICRO, beside * MICRO)
 
 
