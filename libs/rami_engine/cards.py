@@ -9,15 +9,16 @@ Functions that take masks trust them: every bit lies within the deck.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from rami_engine.errors import CardError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 Card: TypeAlias = int
 Mask: TypeAlias = int
+_T = TypeVar("_T")
 
 RANKS: Final = "23456789TJQKA"
 SUITS: Final = "CDHS"
@@ -44,18 +45,29 @@ def pattern_points(ace_high: bool) -> tuple[int, ...]:
     return tuple(table)
 
 
-def _pattern_cards(suit: int) -> tuple[tuple[Card, ...], ...]:
-    table: list[tuple[Card, ...]] = [()]
-    for rank in range(RANK_COUNT):
-        highest = (suit * RANK_COUNT + rank,)
-        table += [lower + highest for lower in table]
-    return tuple(table)
+class PatternTable(dict[int, _T]):
+    """Something for each suit pattern, made when it is first asked for: of 8,192 patterns, play shows few."""
+
+    def __init__(self, make: Callable[[int], _T]) -> None:
+        """`make`: gives the entry of a pattern."""
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, pattern: int) -> _T:
+        made = self[pattern] = self._make(pattern)
+        return made
+
+
+def table_by_card(suit: int, of_card: Sequence[_T]) -> PatternTable[tuple[_T, ...]]:
+    """What belongs to the cards of a pattern of the suit, ascending. `of_card`: what belongs to each card."""
+    of_rank = of_card[suit * RANK_COUNT : (suit + 1) * RANK_COUNT]
+    return PatternTable(lambda pattern: tuple([one for rank, one in enumerate(of_rank) if pattern >> rank & 1]))
 
 
 PATTERN_POINTS: Final = (pattern_points(ace_high=False), pattern_points(ace_high=True))
 """Points of a suit pattern, by `ace_high`, then by pattern."""
 
-_CLUBS, _DIAMONDS, _HEARTS, _SPADES = (_pattern_cards(suit) for suit in range(len(SUITS)))
+_CLUBS, _DIAMONDS, _HEARTS, _SPADES = (table_by_card(suit, range(DECK_SIZE)) for suit in range(len(SUITS)))
 
 
 def parse_card(text: str) -> Card:

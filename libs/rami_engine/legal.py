@@ -4,8 +4,8 @@ Source: the rule sheet, section "Legal actions": the draws; then melds by ascend
 number and then ascending mask of the added cards, discards by ascending card index. An action is legal
 exactly when it is in this list.
 
-The actions of all melds and discards are made once, at import, and looked up by suit pattern: the list of a
-hand is four tuples of runs and four of discards put together. Only sets interleave with runs of hearts and
+The actions of all melds and discards are made once and looked up by suit pattern: the list of a hand is four
+tuples of runs and four of discards put together. Only sets interleave with runs of hearts and
 spades and need sorting.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rami_engine.actions import DISCARDS, DRAW_DISCARD, DRAW_STOCK, Action, ActionKind
-from rami_engine.cards import RANK_COUNT, SUIT_PATTERN, SUITS, Mask
+from rami_engine.cards import SUIT_PATTERN, SUITS, Mask, PatternTable, table_by_card
 from rami_engine.melds import DECK_MELDS, NEIGHBOURS, RUNS_BY_PATTERN, lay_offs_on, sets_by_rank
 from rami_engine.state import MatchState, Phase
 
@@ -32,22 +32,14 @@ _LAY_OFF: Final = ActionKind.LAY_OFF
 _MELD_ACTIONS: Final = {meld: Action(ActionKind.MELD, meld) for meld in DECK_MELDS}
 
 
-def _meld_actions_by_pattern(suit: int) -> list[tuple[Action, ...]]:
-    runs_by_pattern = RUNS_BY_PATTERN[suit]
-    actions = {runs: tuple(_MELD_ACTIONS[run] for run in runs) for runs in set(runs_by_pattern)}
-    return [actions[runs] for runs in runs_by_pattern]
+def _meld_actions(suit: int) -> PatternTable[tuple[Action, ...]]:
+    """The melds of the runs within a pattern of the suit, ascending."""
+    runs_of = RUNS_BY_PATTERN[suit]
+    return PatternTable(lambda pattern: tuple([_MELD_ACTIONS[run] for run in runs_of[pattern]]))
 
 
-def _discards_by_pattern(suit: int) -> list[tuple[Action, ...]]:
-    table: list[tuple[Action, ...]] = [()]
-    for rank in range(RANK_COUNT):
-        highest = (DISCARDS[suit * RANK_COUNT + rank],)
-        table += [lower + highest for lower in table]
-    return table
-
-
-_CLUB_RUNS, _DIAMOND_RUNS, _HEART_RUNS, _SPADE_RUNS = map(_meld_actions_by_pattern, range(len(SUITS)))
-_CLUBS, _DIAMONDS, _HEARTS, _SPADES = map(_discards_by_pattern, range(len(SUITS)))
+_CLUB_RUNS, _DIAMOND_RUNS, _HEART_RUNS, _SPADE_RUNS = map(_meld_actions, range(len(SUITS)))
+_CLUBS, _DIAMONDS, _HEARTS, _SPADES = (table_by_card(suit, DISCARDS) for suit in range(len(SUITS)))
 
 
 def legal_actions(match: MatchState, seat: int) -> tuple[Action, ...]:

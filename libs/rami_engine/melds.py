@@ -11,7 +11,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import Final, NamedTuple
 
-from rami_engine.cards import RANK_COUNT, SUIT_PATTERN, SUITS, Mask
+from rami_engine.cards import RANK_COUNT, SUIT_PATTERN, SUITS, Mask, PatternTable
 
 MIN_MELD: Final = 3
 
@@ -92,10 +92,10 @@ SETS_WITHIN: Final[dict[Mask, tuple[Mask, ...]]] = {
 """The sets within three or four cards of one rank, ascending."""
 
 
-def _runs_by_pattern(suit: int) -> tuple[tuple[Mask, ...], ...]:
+def _runs_by_pattern(suit: int) -> PatternTable[tuple[Mask, ...]]:
     first = suit * RANK_COUNT
     within = {cover: tuple([run << first for run in runs]) for cover, runs in _CLUB_RUNS_BY_COVER.items()}
-    return tuple([within[cover] for cover in RUN_COVER])
+    return PatternTable(lambda pattern: within[RUN_COVER[pattern]])
 
 
 # Clubs have the lowest indexes: their runs are suit patterns, too.
