@@ -85,7 +85,7 @@ def seat_view(match: MatchState, viewer: int | None) -> SeatView:
         turn=current.turn if current else None,
         turn_number=current.turns + 1 if current else 0,
         hand=current.hands[viewer] if current and viewer is not None else 0,
-        hand_sizes=tuple(hand.bit_count() for hand in current.hands) if current else (0,) * match.players,
+        hand_sizes=tuple([hand.bit_count() for hand in current.hands]) if current else (0,) * match.players,
         stock_count=current.stock_count if current else 0,
         discards=tuple(current.discards) if current else (),
         melds=tuple(current.melds) if current else (),

@@ -22,7 +22,7 @@ from rami_wire.cards import to_card, to_cards, to_mask
 from rami_wire.framing import encode_field, encode_varint_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 _LEGAL_FIELDS: Final = event_pb2.LegalActions.DESCRIPTOR.fields_by_name
 _LEGAL_VERSION: Final = _LEGAL_FIELDS["version"].number
@@ -99,7 +99,7 @@ def legal_actions_to_proto(version: int, actions: Iterable[Action]) -> event_pb2
     return event_pb2.LegalActions.FromString(encode_legal_actions(version, actions))
 
 
-def _some_cards(values: Iterable[int], field: str) -> int:
+def _some_cards(values: Collection[int], field: str) -> int:
     mask = to_mask(values, field)
     if not mask:
         raise MalformedAction(field, "must name at least one card")

@@ -8,7 +8,7 @@ from rami.cards.v1 import card_pb2
 from rami_engine import DECK_SIZE, MalformedAction, cards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from rami_engine import Card, Mask
 
@@ -16,6 +16,8 @@ WIRE_CARDS: Final[tuple[card_pb2.Card.ValueType, ...]] = tuple(
     card_pb2.Card.ValueType(card + 1) for card in range(DECK_SIZE)
 )
 """The enum value of each card, by card index."""
+_BITS: Final[dict[int, Mask]] = {value: 1 << card for card, value in enumerate(WIRE_CARDS)}
+"""The mask of each card alone, by enum value."""
 
 
 def to_cards(mask: Mask) -> list[card_pb2.Card.ValueType]:
@@ -30,20 +32,18 @@ def to_card(value: int, field: str) -> Card:
     return value - 1
 
 
-def to_mask(values: Iterable[int], field: str) -> Mask:
+def to_mask(values: Collection[int], field: str) -> Mask:
     """The mask of enum values, which may stand in any order; 0 for none.
 
     Raises MalformedAction, naming `field`, for an unspecified or unknown card, or a card named twice.
     """
-    mask = 0
-    for value in values:
-        # As `to_card`, without a call for each of the many cards of a view.
-        if not 1 <= value <= DECK_SIZE:
-            raise _no_card(field)
-        bit = 1 << value - 1
-        if mask & bit:
-            raise MalformedAction(field, "names the same card twice")
-        mask |= bit
+    try:
+        mask = sum(map(_BITS.__getitem__, values))
+    except KeyError:
+        raise _no_card(field) from None
+    # A card that is added twice makes one bit of two.
+    if mask.bit_count() != len(values):
+        raise MalformedAction(field, "names the same card twice")
     return mask
 
 

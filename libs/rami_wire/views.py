@@ -144,7 +144,7 @@ def view_from_proto(message: view_pb2.SeatView) -> SeatView:
         stock_count=message.stock_size,
         discards=_discards(message),
         melds=tuple([_meld(meld) for meld in message.melds]),
-        history=tuple([_trace_from_proto(trace, players) for trace in message.traces]),
+        history=_history(message, players),
         last_result=result_from_proto(message.last_round) if message.HasField("last_round") else None,
         match_turns=message.match_turns,
         winner=_seat(message.winner_seat, players, "view.winner_seat") if message.HasField("winner_seat") else None,
@@ -188,11 +188,11 @@ def _encode_trace(trace: CardTrace) -> bytes:
     return encode_field(_TRACES, message.SerializeToString())
 
 
-def _trace_from_proto(message: view_pb2.CardTrace, players: int) -> CardTrace:
-    encoded = message.SerializeToString()
+def _history(message: view_pb2.SeatView, players: int) -> tuple[CardTrace, ...]:
+    encoded = [trace.SerializeToString() for trace in message.traces]
     # Fields of a later version make a trace of any length: such a one is not kept.
-    decode = _decode_trace if len(encoded) <= _LONGEST_TRACE else _decode_trace.__wrapped__
-    return decode(encoded, players)
+    decode = _decode_trace if len(max(encoded, key=len, default=b"")) <= _LONGEST_TRACE else _decode_trace.__wrapped__
+    return tuple([decode(one, players) for one in encoded])
 
 
 @lru_cache(maxsize=16_384)

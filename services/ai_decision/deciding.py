@@ -23,11 +23,14 @@ from rami_engine import (
     legal_actions_for,
     mask_of,
 )
-from rami_wire import action_from_proto, view_from_proto
+from rami_wire import action_from_proto, encode_actions, view_from_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from rami_engine import Action
+
+_LEGAL_ACTIONS: Final = decision_service_pb2.DecideRequest.DESCRIPTOR.fields_by_name["legal_actions"].number
 MAX_LEGAL_ACTIONS: Final = 1024
 """Far above what any position has: a longer list is not even parsed."""
 
@@ -44,17 +47,25 @@ def decide(request: bytes, out_of_time: Callable[[], bool]) -> Answer:
         problem = _problem_of(view)
         if problem is not None:
             return problem
-        legal = tuple(
-            [action_from_proto(action, f"legal_actions[{place}]") for place, action in enumerate(message.legal_actions)]
-        )
+        legal = legal_actions_for(view)
+        if not _has_actions(message, legal):
+            return Invalid("legal_actions", "must be all legal actions of the view in canonical order")
     except (MalformedAction, OptionsError) as error:
         return Invalid(error.field, error.description)
-    if legal != legal_actions_for(view):
-        return Invalid("legal_actions", "must be all legal actions of the view in canonical order")
     bot = find_bot(message.bot)
     decision = rami_bots.decide(bot, view, legal, message.policy_seed, out_of_time, explain=message.explain)
     weighed = [Weighed(legal.index(action), points, deals) for action, points, deals in decision.considered]
     return Chosen(legal.index(decision.action), tuple(weighed))
+
+
+def _has_actions(message: decision_service_pb2.DecideRequest, legal: Sequence[Action]) -> bool:
+    """Whether the actions of a request are the legal ones. Raises MalformedAction for one that is none."""
+    expected = decision_service_pb2.DecideRequest.FromString(encode_actions(legal, _LEGAL_ACTIONS))
+    if message.legal_actions == expected.legal_actions:
+        return True
+    # Something is wrong with them, or they have fields of a later version.
+    told = [action_from_proto(action, f"legal_actions[{place}]") for place, action in enumerate(message.legal_actions)]
+    return told == list(legal)
 
 
 def _problem_of(view: SeatView) -> Invalid | None:

@@ -163,8 +163,9 @@ class Driver:
             source = event_pb2.ACTION_SOURCE_AUTOPILOT
 
         def judge(draft: Draft) -> None:
-            if draft.room.acting_bot() != seat or _position(draft.room) != _position(room):
-                match.require_version(draft.room, room.version)
+            now = draft.room
+            if now.commit_id != room.commit_id and (now.acting_bot() != seat or _position(now) != _position(room)):
+                match.require_version(now, room.version)
             match.play(draft, seat, decision.action, source)
 
         await self._changer.change(room.room_id, judge)

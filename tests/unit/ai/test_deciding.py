@@ -7,7 +7,17 @@ from ai_decision.frames import Chosen, Invalid
 from ai_decision.warming import sample_request, warm_up
 from rami_bots import BOTS, Bot, find_bot, time_enough
 from rami_bots import decide as bots_decide
-from rami_engine import Phase, cards_of, format_card, legal_actions, legal_actions_for, seat_view
+from rami_engine import (
+    ActionKind,
+    MatchState,
+    Phase,
+    cards_of,
+    format_card,
+    legal_actions,
+    legal_actions_for,
+    seat_view,
+)
+from rami_wire import encode_varint_field
 from unit.ai.requests import request_for, some_turn
 from unit.ai.wrong_requests import SPOILED, Spoiled
 from unit.engine.positions import round_of
@@ -50,6 +60,21 @@ def test_a_request_that_is_wrong_in_one_place_is_refused_and_the_field_named(spo
     assert isinstance(answer, Invalid)
     assert answer.field == spoiled.field.format(last=len(request.legal_actions) - 1)
     assert answer.description
+
+
+def test_actions_may_have_fields_of_a_later_version_and_cards_in_any_order() -> None:
+    match = next(match for match in map(some_turn, range(100)) if _can_meld(match))
+    request = request_for(match, "easy")
+    plain = decide(request.SerializeToString(), time_enough)
+    meld = next(action.meld for action in request.legal_actions if action.HasField("meld"))
+    meld.cards[:] = list(reversed(meld.cards))
+    request.legal_actions[-1].MergeFromString(encode_varint_field(99, 1))
+    assert isinstance(plain, Chosen)
+    assert decide(request.SerializeToString(), time_enough) == plain
+
+
+def _can_meld(match: MatchState) -> bool:
+    return any(action.kind is ActionKind.MELD for action in legal_actions(match, round_of(match).turn))
 
 
 def test_no_description_names_a_card() -> None:
