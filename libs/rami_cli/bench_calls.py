@@ -96,7 +96,7 @@ class Figures:
         self.rate = Figure("actions, closed loop", "1/s", more_is_better=True, note="generator and server a CPU each")
         self.batch = Figure("commits sent as one pipeline", "commits", more_is_better=True)
         self.middle = Figure("action over Play, p50 at 80 % of that", "ms", "ms, stream echo")
-        self.tail = Figure("action over Play, p99 at 80 % of that", "ms", "ms, stream echo", note="goal: 25 ms")
+        self.tail = Figure("action over Play, p99 at 80 % of that", "ms", "ms, stream echo", 25.0, goal_of_value=True)
 
     def size(self, played: Seen, submitted: tuple[int, float, float], viewed: tuple[int, float, float]) -> None:
         """Notes how many bytes everything takes."""

@@ -37,6 +37,8 @@ class Figure:
     """What it is measured beside; empty for a figure that stands alone."""
     goal: float | None = None
     """The ratio, or without a yardstick the value, to reach."""
+    goal_of_value: bool = False
+    """The goal is one for the value, whatever the yardstick."""
     more_is_better: bool = False
     samples: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
@@ -55,8 +57,8 @@ class Figure:
         return [value / beside for value, beside in zip(self.samples, self.beside, strict=False) if beside]
 
     def row(self) -> dict[str, Any]:
-        """The figure as it is kept. `judged` is what goal and comparison look at."""
-        judged = self.ratios or self.samples
+        """The figure as it is kept."""
+        judged = self.samples if self.goal_of_value else self.ratios or self.samples
         return {
             "name": self.name,
             "unit": self.unit,
@@ -67,6 +69,7 @@ class Figure:
             "ratio": statistics.median(self.ratios) if self.ratios else None,
             "ratio_iqr": spread(self.ratios) if self.ratios else None,
             "goal": self.goal,
+            "goal_of_value": self.goal_of_value,
             "reached": self._reached(judged),
             "more_is_better": self.more_is_better,
             "note": self.note,
@@ -101,8 +104,7 @@ def draw_figures(title: str, rows: Sequence[dict[str, Any]]) -> Table:
             continue
         beside = f"{amount(row['yardstick_median'])} {row['yardstick']}" if row["yardstick_median"] is not None else ""
         ratio = f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}" if row["ratio"] is not None else ""
-        sign = "≥" if row["more_is_better"] else "≤"
-        goal = f"{sign} {row['goal']:g} {'✓' if row['reached'] else '✗'}" if row["goal"] is not None else ""
+        goal = f"{_goal(row)} {'✓' if row['reached'] else '✗'}" if row["goal"] is not None else ""
         name = f"{row['name']}, {row['unit']}" + (f" ({row['note']})" if row["note"] else "")
         table.add_row(name, amount(row["median"]), amount(row["iqr"]), beside, ratio, goal)
     return table
@@ -113,7 +115,9 @@ def draw_ratios(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
     shown = [row for row in rows if row["ratio"] is not None]
     places = range(len(shown))
     axes.barh(places, [row["ratio"] for row in shown], xerr=[row["ratio_iqr"] / 2 for row in shown], capsize=4)
-    goals = [(row["goal"], place) for place, row in enumerate(shown) if row["goal"] is not None]
+    goals = [
+        (row["goal"], place) for place, row in enumerate(shown) if row["goal"] is not None and not row["goal_of_value"]
+    ]
     if goals:
         at, lines = zip(*goals, strict=True)
         axes.scatter(at, lines, marker="|", s=400, color="black", label="goal")
@@ -170,26 +174,28 @@ def draw_comparison(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def markdown_figures(reports: Sequence[Path]) -> str:
-    """The figures of reports as one table for a page: ratios where there are any, for values are those of one machine.
+    """The figures of reports as one table for a page. Values are those of one machine: ratios say more.
 
     Raises OSError, and BenchError for files that are none.
     """
-    lines = ["| figure | times its yardstick, or value | yardstick | goal |", "| --- | ---: | --- | --- |"]
+    lines = ["| figure | value | times its yardstick | yardstick | goal |", "| --- | ---: | ---: | --- | --- |"]
     for report in reports:
-        lines.append(f"| **`make bench PART={report.stem}`** | | | |")
+        lines.append(f"| **`make bench PART={report.stem}`** | | | | |")
         for row in read_rows(report).values():
             name = f"{row['name']} ({row['note']})" if row["note"] else row["name"]
-            shown = ""
-            if row["ratio"] is not None:
-                shown = f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}"
-            elif row["median"] is not None:
-                shown = f"{amount(row['median'])} {row['unit']}"
-            sign = "≥" if row["more_is_better"] else "≤"
+            value = "" if row["median"] is None else f"{amount(row['median'])} {row['unit'].partition(' of ')[0]}"
+            ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f} ± {row['ratio_iqr']:.2f}"
             goal = ""
             if row["reached"] is not None:
-                goal = f"{sign} {row['goal']:g}: {'reached' if row['reached'] else 'missed'}"
-            lines.append(f"| {name} | {shown} | {row['yardstick'] or ''} | {goal} |")
+                goal = f"{_goal(row)}: {'reached' if row['reached'] else 'missed'}"
+            lines.append(f"| {name} | {value} | {ratio} | {row['yardstick'] or ''} | {goal} |")
     return "\n".join(lines)
+
+
+def _goal(row: dict[str, Any]) -> str:
+    """What is to be reached: a ratio, or a value with its unit. Older reports know goals of ratios alone."""
+    unit = f" {row['unit'].partition(' of ')[0]}" if row.get("goal_of_value") or row["ratio"] is None else ""
+    return f"{'≥' if row['more_is_better'] else '≤'} {row['goal']:,g}{unit}"
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:

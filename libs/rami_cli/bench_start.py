@@ -28,18 +28,18 @@ SERVICES: Final = ("game", "ai", "matchmaking")
 
 async def measure(bench: Bench) -> list[Figure]:
     """The figures."""
-    begun = {name: Figure(f"{name}: start to SERVING", "s", "s, echo server") for name in SERVICES}
+    begun = {
+        name: Figure(f"{name}: start to SERVING", "s", "s, echo server", 1.5, goal_of_value=True) for name in SERVICES
+    }
     spent = {
         name: Figure(f"{name}: processor time until SERVING", "s", "s, echo server", note="workers included")
         for name in SERVICES
     }
-    held = {name: Figure(f"{name}: idle memory", "MiB", "MiB, echo server") for name in SERVICES}
+    held = {
+        name: Figure(f"{name}: idle memory", "MiB", "MiB, echo server", 90.0, goal_of_value=True) for name in SERVICES
+    }
     idle = {name: Figure(f"{name}: processor time while idle", "ms a second") for name in SERVICES}
     worker = Figure("an AI worker: idle memory", "MiB", goal=200.0)
-    for figure in begun.values():
-        figure.note = "goal: 1.5 s"
-    for figure in held.values():
-        figure.note = "goal: 90 MiB"
     for _ in bench.rounds("echo", *SERVICES):
         async with Site() as site:
             store = await site.store()

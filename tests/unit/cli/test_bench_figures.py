@@ -50,6 +50,14 @@ def test_a_figure_that_stands_alone_is_judged_by_its_value() -> None:
     assert Figure("room", "bytes", goal=1.0).row()["reached"] is None
 
 
+def test_a_goal_may_be_one_for_the_value_whatever_the_yardstick() -> None:
+    start = Figure("start", "s", "s, echo server", 1.5, goal_of_value=True)
+    start.add(1.2, 0.5)
+    assert start.row()["reached"] is True
+    start.add(2.4, 0.5)
+    assert start.row()["reached"] is False
+
+
 def test_spread_is_the_interquartile_range() -> None:
     assert spread([1.0, 2.0, 3.0, 4.0, 100.0]) == 2.0
     assert spread([7.0]) == 0.0
@@ -88,10 +96,16 @@ def test_the_command_compares_with_the_report_of_the_same_name(tmp_path: Path) -
 
 
 def test_measured_parts_make_a_table_for_a_page(tmp_path: Path) -> None:
-    report(tmp_path, "calls", figure((100, 200), goal=0.8))
+    start = Figure("start", "s", "s, echo server", 1.5, goal_of_value=True)
+    start.add(1.2, 0.5)
+    alone = Figure("room", "bytes of store", goal=1500.0)
+    alone.add(1600)
+    report(tmp_path, "calls", figure((100, 200), goal=0.8), start, alone)
     result = CliRunner().invoke(app, ["bench", "table", "--folder", str(tmp_path)])
     assert "| **`make bench PART=calls`** |" in result.output
-    assert "| action | 0.50 ± 0.00 | us, echo | ≤ 0.8: reached |" in result.output
+    assert "| action | 100 us | 0.50 ± 0.00 | us, echo | ≤ 0.8: reached |" in result.output
+    assert "| start | 1.2 s | 2.40 ± 0.00 | s, echo server | ≤ 1.5 s: reached |" in result.output
+    assert "| room | 1,600 bytes |  |  | ≤ 1,500 bytes: missed |" in result.output
 
 
 def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
