@@ -1,7 +1,8 @@
 """What a scripted match costs, counted and not timed: commands of the store, encodings of events, calls of the engine.
 
-Two people play over Play with legal actions, three others watch. The figures beside `PLAYED` are what the code needs
-at present. A change that needs more fails here; one that needs less lowers the figure in the same commit.
+Two people play over Play with legal actions, three others watch; two bots play where nobody watches. The figures beside
+`PLAYED` are what the code needs at present. A change that needs more fails here; one that needs less lowers the figure
+in the same commit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
+import time
 from collections import Counter
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from pathlib import Path
@@ -17,12 +19,17 @@ from uuid import UUID
 
 import rami_engine
 from game_state.actions import ActionPlayer
+from game_state.decider import Decider
+from game_state.decision_line import Answer
+from game_state.driver import Driver
 from game_state.events import CommittedStep
 from game_state.play_stream import played_stream
+from game_state.stuck import StuckRooms
+from rami.ai.v1 import decision_service_pb2 as ai_pb
 from rami.game.v1 import game_service_pb2 as pb
 from support.game_node import Node, game_node
 from support.game_store import StoreView
-from support.game_tables import Table, table_options
+from support.game_tables import TIMES, Table, table_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -48,6 +55,14 @@ list of legal ones.
 """
 ENGINE_CALLS = 6.7
 """Calls from outside into the engine, for an action, on average, conversions of cards and actions included."""
+BOT_SERIALIZED = 3.7
+"""Protobuf messages made into bytes, for an action of a bot at a table of bots alone: what stands beside its view, and
+what is new to it and kept.
+"""
+BOT_RULES = {"check": 0.0, "apply": 1.0, "legal_actions": 1.0, "seat_view": 1.0, "copy": 1.0}
+"""As RULES, for an action of a bot: it gets one view and one list, and nobody else gets any."""
+BOT_ENGINE_CALLS = 7.7
+"""As ENGINE_CALLS; the most are for what is new to a bot and kept."""
 ENGINE = str(Path(rami_engine.__file__).parent)
 BOOKKEEPING = frozenset(
     {"info", "config", "config|resetstat", "time", "hello", "client", "client|setname", "script", "ping", "command"}
@@ -189,3 +204,65 @@ async def test_an_action_needs_no_more_than_before(store_url: str, monkeypatch: 
     assert counted.serialized / PLAYED <= SERIALIZED
     assert {name: counted.engine[name] / PLAYED for name in RULES} == RULES
     assert counted.engine.total() / PLAYED <= ENGINE_CALLS, counted.engine
+
+
+class Bots:
+    """Who decides for all bots: at once, with a draw from the stock or the last legal action. Looks at what is played
+    between the decisions, and keeps the last one waiting.
+    """
+
+    def __init__(self, counted: Counted, store: StoreView) -> None:
+        self.counted = counted
+        self.store = store
+        self.asked = 0
+        self.done = asyncio.Event()
+
+    def source(self, _bot: str) -> Bots:
+        return self
+
+    async def ask(self, request: bytes, _seconds: float, _tried: set[str]) -> Answer:
+        sys.setprofile(None)
+        await asyncio.sleep(0)  # as if the answer had come from elsewhere
+        legal = ai_pb.DecideRequest.FromString(request).legal_actions
+        self.asked += 1
+        if self.asked == WARM:
+            self.store.client.config_resetstat()
+        elif self.asked == WARM + PLAYED:
+            self.done.set()
+            await asyncio.Event().wait()
+        if self.asked >= WARM:
+            sys.setprofile(self.counted.profile)
+        return Answer("ok", 0 if legal[0].HasField("draw_stock") else len(legal) - 1)
+
+
+async def test_an_action_of_a_bot_needs_no_more_than_before(store_url: str) -> None:
+    table = Table(["bot:easy", "bot:easy"], host="alice", options=table_options(turn_limit_ms=0))
+    table.now_ms = time.time_ns() // 1_000_000
+    table.start()
+    counted = Counted()
+    async with game_node(store_url) as node:
+        with StoreView(store_url) as store:
+            store.plant(table)
+            bots = Bots(counted, store)
+            decider = Decider(bots, node.metrics, b"key", STEP_SECONDS, STEP_SECONDS)  # type: ignore[arg-type]
+            driver = Driver(
+                node.repository,
+                node.changer,
+                decider,
+                autopilot_bot="easy",
+                lease_ms=TIMES.lease_ms,
+                stuck=StuckRooms(node.metrics),
+            )
+            node.repository.add_listener(driver)
+            try:
+                driver.attend(table.room.room_id)
+                async with asyncio.timeout(STEP_SECONDS):
+                    await bots.done.wait()
+                stats: dict[str, Any] = store.client.info("commandstats")
+            finally:
+                await driver.close()
+    commands = {name.removeprefix("cmdstat_"): int(entry["calls"]) for name, entry in stats.items()}
+    assert {name: calls / PLAYED for name, calls in commands.items() if name not in BOOKKEEPING} == COMMANDS
+    assert counted.serialized / PLAYED <= BOT_SERIALIZED
+    assert {name: counted.engine[name] / PLAYED for name in BOT_RULES} == BOT_RULES
+    assert counted.engine.total() / PLAYED <= BOT_ENGINE_CALLS, counted.engine
