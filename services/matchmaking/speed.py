@@ -221,7 +221,7 @@ async def call_costs(*, waiting: int, rate: int, seconds: float, store_url: str)
 
 
 async def _come_and_go(crowd: Crowd, rate: int, seconds: float) -> None:
-    """Every second arrival is followed by a cancel of the oldest who is still known; in step with the clock."""
+    """Every arrival is followed by a cancel of the latest who is still known; in step with the clock."""
     tasks: set[asyncio.Task[None]] = set()
     began = time.perf_counter()
     for number in range(round(rate * seconds)):
