@@ -45,8 +45,8 @@ class Matcher:
         self._changed: set[str] = set()
         """Tickets that may be able to sit down now and were not able before."""
         self._alone: set[str] = set()
-        """Tickets that had nobody within the widest window, or too few in their pools for a table, when they were tried
-        last: they need not be tried again when their windows widen, but when somebody comes.
+        """Tickets that had too few players for a table within their widest window when they were tried last: they need
+        not be tried again when their windows widen, but when somebody comes.
         """
         self._moments: list[tuple[int, str]] = []
         """A heap of when tickets begin to accept more. `_moment_of` names the valid entry of a ticket."""
@@ -181,16 +181,15 @@ class Matcher:
                 if ticket.ticket_id in self._open:
                     pool.open(ticket)
                 pools.append(pool)
-                # Where there have been too few until now, everybody's window counts from now on.
-                enough = pool.players >= pool.seats > pool.players - ticket.size
-                for other in pool if enough else pool.adjacent(ticket):
+                # Whoever is alone has fewer players than a table needs between itself and this ticket: none is missed.
+                for other in pool.around(ticket):
                     if other.ticket_id in self._alone:
                         self._alone.discard(other.ticket_id)
                         self._changed.add(other.ticket_id)
 
     def _plan(self, ticket: Ticket, now_ms: int, ready_ms: int | None) -> None:
         pools = self._pools_of.get(ticket.ticket_id, ())
-        alone = not any(pool.players >= pool.seats and pool.adjacent(ticket) for pool in pools)
+        alone = not any(pool.may_seat(ticket) for pool in pools)
         if alone:
             self._alone.add(ticket.ticket_id)
         moment = self._policy.next_change(ticket, now_ms, alone=alone)

@@ -98,12 +98,29 @@ class Pool:
         """From now on the ticket accepts any skill; it must be in, and not be told of twice."""
         self._open.add(ticket)
 
-    def adjacent(self, ticket: Ticket) -> list[Ticket]:
-        """The next tickets on both sides of one that is in, as far as they are within the widest window."""
-        tickets, widest = self._all.tickets, self._policy.max_width
+    def around(self, ticket: Ticket) -> list[Ticket]:
+        """The next tickets on both sides of one that is in, as far as they are within the widest window; on each side
+        no more than would fill a table.
+        """
         at = bisect_left(self._all.places, _place(ticket))
-        around = tickets[max(0, at - 1) : at] + tickets[at + 1 : at + 2]
-        return [other for other in around if abs(other.skill - ticket.skill) <= widest]
+        return self._beside(ticket, range(at - 1, -1, -1)) + self._beside(ticket, range(at + 1, len(self)))
+
+    def _beside(self, ticket: Ticket, places: range) -> list[Ticket]:
+        found: list[Ticket] = []
+        players = 0
+        for place in places:
+            other = self._all.tickets[place]
+            if players >= self.seats or abs(other.skill - ticket.skill) > self._policy.max_width:
+                break
+            found.append(other)
+            players += other.size
+        return found
+
+    def may_seat(self, ticket: Ticket) -> bool:
+        """Whether there are enough players for a table within the widest window of a ticket. Where there are not, only
+        somebody who comes near can make a difference, or who accepts any skill.
+        """
+        return ticket.size + sum(other.size for other in self.around(ticket)) >= self.seats
 
     def full_table(self, anchor: Ticket, now_ms: int) -> Found:
         """A full table of people with `anchor` at it, made of tickets that accept each other pairwise."""

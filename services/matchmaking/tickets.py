@@ -196,7 +196,7 @@ class MatchPolicy:
 
     def next_change(self, ticket: Ticket, after_ms: int, *, alone: bool = False) -> int | None:
         """The next moment after `after_ms` at which the ticket accepts more than before, but for its opening; None
-        for never. `alone`: nobody is within the widest window, so that its width does not matter.
+        for never. `alone`: too few are within the widest window, so that its width does not matter.
         """
         moments = [ticket.not_before_ms]
         if len(ticket.player_counts) > 1:

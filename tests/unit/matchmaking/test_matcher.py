@@ -411,3 +411,16 @@ def test_bots_are_as_strong_as_everybody_asks_for() -> None:
     assert table.bots == ("hard", "hard")
     # A profile that there is no more is no wish.
     assert filled(ticket("a", 850, bot="gone", **allowed)) == [("easy", "easy")]
+
+
+def test_too_few_who_are_near_each_other_are_not_tried_again_until_somebody_comes() -> None:
+    four: dict[str, Any] = {"player_counts": (4,)}
+    matcher = Matcher(MatchPolicy(open_ms=0))
+    for place, name in enumerate("abc"):
+        matcher.add(ticket(name, 1000 + 200 * place, **four))
+    assert matcher.run(NOW) == []
+    assert matcher.next_moment() is None, "wider windows would find nobody more"
+    matcher.add(ticket("d", 1500, **four))
+    assert matcher.run(NOW) == []
+    assert matcher.next_moment() == NOW + POLICY.step_ms
+    assert names(matcher.run(NOW + 8 * POLICY.step_ms)) == [["a", "b", "c", "d"]]
