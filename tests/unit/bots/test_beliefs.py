@@ -33,6 +33,12 @@ def test_who_lays_nothing_for_long_hardly_lays_at_once() -> None:
     assert 0 < lays_at_once(view_of_turn(match), 1) < 0.1
 
 
+def test_who_holds_a_card_that_it_took_does_not_lay_at_once() -> None:
+    match = position("2C 7D 9S 4S", "3S 9H QC QH JS 2H", phase=Phase.DRAW, discards="QD", stock="4H 5H", turn=1)
+    play(match, "discard-pile", "discard JS")
+    assert lays_at_once(view_of_turn(match), 1) == 0
+
+
 def test_a_meld_that_had_to_be_laid_tells_nothing() -> None:
     few_cards = position("2C 7D 9S", "3S 9H QC QD QH JS 2H", phase=Phase.DRAW, discards="KD", turn=1)
     low_stock = position("2C 7D 9S 4S", "3S 9H QC QD QH JS 2H", phase=Phase.DRAW, discards="KD", stock="4H 5H", turn=1)
@@ -83,6 +89,7 @@ def test_a_hand_that_easy_would_have_played_otherwise_is_doubtful(fitting: str, 
     [
         ("3S 2H 5D AC", "3S 2H 9D AC"),
         ("3S 2H 9D 9C", "3S 2H 9D JC"),  # of a pair it thinks more
+        ("3S 2H QC QD", "3S 2H QC JC"),  # but not of one that waits for a king on the table
         ("3S 2H 5D 5C", "3S 2H 6H 7H"),
     ],
 )
@@ -90,6 +97,15 @@ def test_so_is_one_of_who_holds_melds_back(fitting: str, doubtful: str) -> None:
     view = view_of_turn(after_discards())
     doubts = doubts_holding(view, knowledge_of(view), 1)
     assert doubts(mask(fitting)) < doubts(mask(doubtful))
+
+
+def test_a_hand_in_which_a_taken_card_stands_in_no_meld_is_doubtful() -> None:
+    match = position("2C 7D 9S 4S", "3S 9H QC QH JS 2H", phase=Phase.DRAW, discards="QD", stock="4H 5H", turn=1)
+    play(match, "discard-pile", "discard JS")
+    view = view_of_turn(match)
+    doubts = doubts_holding(view, knowledge_of(view), 1)
+    assert doubts(mask("QD QC QH 3S 5C 2H")) == doubts(mask("QD KD JD 3S 5C 2H")) == 0
+    assert doubts(mask("QD QC TH 3S 5C 2H")) > 0
 
 
 def test_who_holds_melds_back_may_have_any() -> None:
