@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 MAX_TURNS: Final = 80
 """A playout longer than this is settled as if the stock had run out."""
 OUT_WORTH: Final = {2: 4, 3: 7, 4: 3}
-"""What each such card is worth, in points, by number of seats. Found by playouts of this policy against itself."""
+"""What each such card is worth to the seat that searches, in points, by number of seats. Found by playouts of this
+policy against itself.
+"""
+RIVALS_OUT_WORTH: Final = 4
+"""The same for the others. So worth, most discards are those that Normal chooses."""
 
 
 class Table:
@@ -41,7 +45,7 @@ class Table:
         "laying_stocks",
         "melds",
         "open_cards",
-        "out_worth",
+        "out_worths",
         "own",
         "points",
         "small_hands",
@@ -72,12 +76,13 @@ class Table:
         self.kept = [melded(hand) for hand in hands]
         """By seat: the cards of its hand that lie in melds."""
         self.laying_stocks = [laying_stock(players)] * players
+        self.out_worths = [RIVALS_OUT_WORTH] * players
         if own is not None:
             self.laying_stocks[own] = own_laying_stock(players)
+            self.out_worths[own] = OUT_WORTH[players]
         self.at_once = at_once
         for seat in cards_of(at_once):
             self.laying_stocks[seat] = DECK_SIZE
-        self.out_worth = OUT_WORTH[players]
         self.gone = 0
         """The cards on the table and in the discard pile, which nobody waits for any more; counted by `play_out`."""
         self.points = POINTS[ace_high]
@@ -189,7 +194,7 @@ class Table:
             return dearest(loose, self.ace_high)  # no card comes any more that another could wait for
         if self.at_once >> seat & 1:
             return dearest(isolated(hand) or loose, self.ace_high)
-        points, out_worth = self.points, self.out_worth
+        points, out_worth = self.points, self.out_worths[seat]
         may_come = ~(self.gone | hand)
         best, best_worth = 0, -1000
         for card in cards_of(loose):

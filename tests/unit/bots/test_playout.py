@@ -55,6 +55,15 @@ def test_only_who_lays_at_once_has_laid_its_meld_when_another_goes_out_early(at_
     assert table.play_out(0, drawn=drawn) == (1, 30 if at_once else 39)
 
 
+@pytest.mark.parametrize(("own", "discarded"), [(0, "4H"), (1, "KS")])
+def test_with_three_seats_the_one_that_searches_keeps_what_another_would_discard(own: int, discarded: str) -> None:
+    hands = [mask("KS QS 4H"), mask("9D 7C 5C"), mask("9H 7D 5D")]
+    stock = list(parse_cards("KH TC 8S 6S 3D AC"))
+    table = Table(hands, stock, parse_cards("AS TD"), (), ace_high=False, own=own)
+    table.play_out(0, drawn=parse_card("2C"))
+    assert table.discards[2] == parse_card(discarded)
+
+
 def test_a_drawn_card_that_fits_the_table_is_laid_off_and_the_last_one_discarded() -> None:
     drawn = mask("6C").bit_length() - 1
     table = Table([mask("KS"), mask("5H 6H 9S")], [], [51], [mask("3C 4C 5C")], ace_high=False)
