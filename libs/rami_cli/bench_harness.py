@@ -63,6 +63,11 @@ class Server:
         """Processor time used so far, with that of its child processes, living and gone, unless they are left out."""
         return sum(_cpu_seconds(pid, gone=workers) for pid in (self.pids() if workers else [self.pid]))
 
+    def thread_seconds(self, name: str) -> float:
+        """Processor time used so far by the threads of the process that the system calls so."""
+        tasks = (_PROC / str(self.pid) / "task").iterdir()
+        return sum(_stat_seconds(task, gone=False) for task in tasks if (task / "comm").read_text().strip() == name)
+
     def resident_bytes(self) -> list[int]:
         """Resident memory of the process, then of each of its children."""
         return [_resident_bytes(pid) for pid in self.pids()]
@@ -201,7 +206,11 @@ async def serving(target: str) -> None:
 
 def _cpu_seconds(pid: int, *, gone: bool) -> float:
     """User and system time of a process, and of its children that have ended and been waited for."""
-    fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
+    return _stat_seconds(_PROC / str(pid), gone=gone)
+
+
+def _stat_seconds(place: Path, *, gone: bool) -> float:
+    fields = (place / "stat").read_text().rsplit(")", 1)[1].split()
     return sum(map(int, fields[11 : 15 if gone else 13])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -1,13 +1,12 @@
 """The part `rooms`: what it costs to make a room, and how soon two tickets that fit become one table.
 
-A seed chain is 4,096 hashes, made ahead in a thread of the same process: its cost is measured by itself here and taken
-off what the process has used. The yardstick of the wait for a table is a round trip of a bare call.
+A seed chain is 4,096 hashes, made ahead in a thread of the game service: what that thread uses is told apart. The
+yardstick of the wait for a table is a round trip of a bare call.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +21,6 @@ from rami_cli.bench_harness import BenchError, Site
 from rami_cli.bench_part import MICRO, Part
 from rami_cli.bench_report import quantile
 from rami_cli.bench_tables import new_id, options_of
-from rami_engine import SEED_SIZE, new_chain
 from rami_kit.testing import player
 
 if TYPE_CHECKING:
@@ -33,7 +31,8 @@ if TYPE_CHECKING:
     from rami_cli.bench_tables import Metadata
 
 CALLERS: Final = 32
-CHAINS: Final = 50
+CHAINS: Final = "seed-chains"
+"""The thread that makes them."""
 PAIRS: Final = 15
 """One after the other, for the wait."""
 CROWD: Final = 100
@@ -59,12 +58,12 @@ async def measure(bench: Bench) -> list[Figure]:
             unary = await cpu_of_calls(echo, bench.seconds, length=70, answer_length=200)
             hop = await _round_trip(echo)
             bench.step("rooms")
-            chain_seconds = await asyncio.to_thread(_chain_seconds)
             await asyncio.sleep(0.3)  # the pool of chains is full
-            before = game.cpu_seconds()
+            before, before_chains = game.cpu_seconds(), game.thread_seconds(CHAINS)
             rooms = await _create_rooms(game, bench.seconds, str(run))
             await asyncio.sleep(0.3)  # and full again
             used = (game.cpu_seconds() - before) / rooms
+            chain_seconds = (game.thread_seconds(CHAINS) - before_chains) / rooms
             whole.add(used * MICRO, unary * MICRO)
             create.add((used - chain_seconds) * MICRO, unary * MICRO)
             chain.add(chain_seconds * MICRO, unary * MICRO)
@@ -98,13 +97,6 @@ async def _create_rooms(game: Server, seconds: float, name: str) -> int:
     async with channels_to(game.target) as channels:
         await asyncio.gather(*(create(caller, channels[caller % len(channels)]) for caller in range(CALLERS)))
     return made
-
-
-def _chain_seconds() -> float:
-    began = time.thread_time()
-    for _ in range(CHAINS):
-        new_chain(os.urandom(SEED_SIZE)).seed(0)
-    return (time.thread_time() - began) / CHAINS
 
 
 async def _round_trip(echo: Server) -> float:

@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from rami_engine import SEED_SIZE, SeedChain, new_chain
+from rami_kit.process import name_thread
 
+THREAD: Final = "seed-chains"
 POOL_SIZE: Final = 64
 """Chains kept ready."""
 
@@ -23,7 +25,7 @@ class ChainPool:
 
     def __init__(self) -> None:
         self._ready: asyncio.Queue[tuple[SeedChain, bytes]] = asyncio.Queue()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="seed-chains")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD, initializer=name_thread, initargs=(THREAD,))
 
     async def take(self) -> tuple[SeedChain, bytes]:
         """A chain that nobody else gets, and its commitment."""

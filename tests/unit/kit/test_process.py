@@ -6,10 +6,13 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rami_kit.process import COLLECT_AFTER, let_threads_finish, settle_memory
+from rami_kit.process import COLLECT_AFTER, let_threads_finish, name_thread, settle_memory
 
 if TYPE_CHECKING:
     import pytest
@@ -73,3 +76,12 @@ def test_a_system_that_forbids_it_changes_nothing(monkeypatch: pytest.MonkeyPatc
     let_threads_finish()
 
     assert os.sched_getscheduler(0) == before
+
+
+def test_a_thread_is_called_for_the_system_what_it_is_told_to() -> None:
+    def called() -> str:
+        return Path(f"/proc/self/task/{threading.get_native_id()}/comm").read_text().strip()
+
+    with ThreadPoolExecutor(1, initializer=name_thread, initargs=("seed-chains",)) as pool:
+        assert pool.submit(called).result() == "seed-chains"
+    assert called() != "seed-chains"
