@@ -44,13 +44,7 @@ class ClaimStore:
         tickets = claim.tickets
         reply = await self._store.run(
             claim_scripts.CLAIM,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waiting_key(),
-                keys.queue_changes_key(),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
+            _keys_of(claim, keys.waiting_key(), keys.queue_changes_key()),
             [
                 claim.key,
                 encode_claim(claim),
@@ -69,12 +63,7 @@ class ClaimStore:
         tickets = claim.tickets
         reply = await self._store.run(
             claim_scripts.ASSIGN,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waits_key(claim.pool),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
+            _keys_of(claim, keys.waits_key(claim.pool)),
             [
                 claim.key,
                 room_id,
@@ -99,13 +88,7 @@ class ClaimStore:
         tickets = claim.tickets
         reply = await self._store.run(
             claim_scripts.RETURN,
-            [
-                keys.claims_key(),
-                keys.claim_key(claim.key),
-                keys.waiting_key(),
-                keys.queue_changes_key(),
-                *(keys.ticket_key(ticket.ticket_id) for ticket in tickets),
-            ],
+            _keys_of(claim, keys.waiting_key(), keys.queue_changes_key()),
             [
                 claim.key,
                 self.owner,
@@ -144,6 +127,12 @@ class ClaimStore:
         for ticket in claim.tickets:
             told = self._store.publish(keys.ticket_channel(), ticket.ticket_id.encode())
             told.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def _keys_of(claim: Claim, *others: str) -> list[str]:
+    """The keys of a script about a claim: of all claims and of this one, the others, and those of its tickets."""
+    tickets = (keys.ticket_key(ticket.ticket_id) for ticket in claim.tickets)
+    return [keys.claims_key(), keys.claim_key(claim.key), *others, *tickets]
 
 
 def _flat(rows: Iterable[tuple[Any, ...]]) -> list[Any]:

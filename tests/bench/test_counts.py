@@ -244,6 +244,7 @@ async def test_an_action_of_a_bot_needs_no_more_than_before(store_url: str) -> N
         with StoreView(store_url) as store:
             store.plant(table)
             bots = Bots(counted, store)
+            # In the place of a client and of its lines: what a decider asks of either.
             decider = Decider(bots, node.metrics, b"key", STEP_SECONDS, STEP_SECONDS)  # type: ignore[arg-type]
             driver = Driver(
                 node.repository,
